@@ -84,3 +84,20 @@ def test_boxes_are_listed(ctm: Run) -> None:
     orin = next(entry for entry in entries if entry["id"] == "jetson-orin-nx-16gb")
     assert orin["units"]["dla"] == {"device": "jetson-orin-nx-16gb-dla", "count": 2}
     assert orin["shared_memory_bytes"] == 16 * 2**30
+
+
+def test_choose_ranks_boxes_by_a_load(ctm: Run, tmp_path: Path) -> None:
+    load = tmp_path / "load.toml"
+    load.write_text(_LOAD + _FAST, encoding="utf-8")
+    devices = ("--device", "rpi5", "--device", "jetson-orin-nano-gpu")
+    done = ctm("choose", "--load", load, *devices, "--json")
+    assert done.returncode == 0, done.stderr
+    boxes = json.loads(done.stdout)["boxes"]
+    ranked = [(entry["box"]["id"], entry["box"]["mode"]) for entry in boxes]
+    assert ranked[0] == ("jetson-orin-nano-gpu", "7W")
+    assert ("jetson-orin-nano-gpu", "15W") in ranked
+    assert ranked[-1] == ("rpi5", None)  # of unstated watts
+    assert all(entry["holds"] for entry in boxes)
+    neither = ctm("choose", "--max-ms", "5")
+    assert neither.returncode == 2
+    assert "it needs models, or a load" in neither.stderr

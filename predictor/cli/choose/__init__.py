@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from predictor.cli.console import Console
 from predictor.cli.parser import (
@@ -18,6 +19,7 @@ from predictor.cli.parser import (
     thread_count,
 )
 from predictor.cli.reading import readings_of
+from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
 from predictor.core.run_facts import MEDIAN, PERCENTILES
@@ -34,9 +36,16 @@ def add_choose(parser: Parser) -> None:
     parser.set_defaults(run=_run, engine="")
     parser.add_argument(
         "models",
-        nargs="+",
+        nargs="*",
         metavar="MODEL",
         help="a file, a folder to search at any depth, or a pattern in quotes ('models/*.onnx')",
+    )
+    parser.add_argument(
+        "--load",
+        type=Path,
+        metavar="LOAD.toml",
+        help="in place of models: streams and pipelines, as for ctm load; ranks boxes in their "
+        "modes, or each --device as a box, by whether they carry it and their watts",
     )
     _add_budget(parser)
     _add_wanted(parser)
@@ -154,6 +163,16 @@ def _threads(text: str) -> int | None:
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
+    if (options.load is None) == (not options.models):
+        raise InputError(
+            "ctm choose",
+            "it needs models, or a load",
+            "name a model file and a limit, or --load LOAD.toml",
+        )
+    if options.load is not None:
+        from predictor.cli.choose.load import choose_by_load  # noqa: PLC0415  # NumPy
+
+        return choose_by_load(options, console)
     with readings_of(options.models, options) as readings:
         # Imports NumPy and the store while the worker starts.
         from predictor.cli.choose.command import run  # noqa: PLC0415

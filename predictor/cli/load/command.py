@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 from predictor.cli.catalogue import named_devices, open_catalogue
 from predictor.cli.console import Console
@@ -32,13 +34,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     catalogue = open_catalogue(options, console)
     box = _box(options, load, catalogue, console)
     check_units(load, box)
-    models: dict[ModelKey, Model] = {}
-    for key, path in paths.items():
-        bound = argparse.Namespace(batch=None, dim=list(key[1]), shape=[])
-        with reading([str(path)], bound) as readings:
-            models[key] = readings[0].result()
+    models = models_of(paths)
     with closing(PredictionStore(options.store)) as store:
-        answer = carry(load, box, models, _evidence(options, load, box, models, store))
+        answer = carry(load, box, models, evidence_of(options, load, [box], models, store))
         if options.json:
             console.document(load_document(answer))
         else:
@@ -66,15 +64,32 @@ def _wrong_mode(reason: str) -> InputError:
     return InputError("--mode", reason, "name one of them")
 
 
-def _evidence(
-    options: argparse.Namespace, load: Load, box: Box, models: Models, store: PredictionStore
+def models_of(paths: Mapping[ModelKey, Path]) -> dict[ModelKey, Model]:
+    """Read the models of a load."""
+    models: dict[ModelKey, Model] = {}
+    for key, path in paths.items():
+        bound = argparse.Namespace(batch=None, dim=list(key[1]), shape=[])
+        with reading([str(path)], bound) as readings:
+            models[key] = readings[0].result()
+    return models
+
+
+def evidence_of(
+    options: argparse.Namespace,
+    load: Load,
+    boxes: Sequence[Box],
+    models: Models,
+    store: PredictionStore,
 ) -> Evidence:
     """Return what the user measured of the targets and models of a load."""
     targets = {
         target.id: target
+        for box in boxes
         for stream in load.streams
         for stage in stream.stages
-        for target in (target_of(stage, box.units[name]) for name in open_units(stage, box))
+        for name in open_units(stage, box)
+        if name in box.units
+        for target in [target_of(stage, box.units[name])]
     }
     measured = store.signatures(list(targets.values()))
     measurements, devices = measured_of(options, store, list(models.values()), (), measured)

@@ -19,7 +19,7 @@ from predictor.services.loads.answers import (
     UnitAnswer,
 )
 from predictor.services.loads.boxes import budget_watts
-from predictor.services.loads.costs import Evidence, RunCost, run_cost
+from predictor.services.loads.costs import Evidence, RunCost, run_costs
 from predictor.services.loads.placement import (
     Assignment,
     Costs,
@@ -67,17 +67,22 @@ def carry(
             the bound of its stages; with the line of the file.
     """
     check_units(load, box)
-    costs = {
-        (i, j): {
-            name: run_cost(stage, models[model_key(stage)], box, box.units[name], evidence)
-            for name in open_units(stage, box)
-        }
-        for i, stream in enumerate(load.streams)
-        for j, stage in enumerate(stream.stages)
-    }
+    (costs,) = costs_of(load, [box], models, evidence)
     assignment = best_assignment(load, box, costs)
-    _check_deadlines(load, box, assignment, costs)
+    check_deadlines(load, box, assignment, costs)
     return _Carrying(load, box, assignment, costs, models, evidence).answer()
+
+
+def costs_of(load: Load, boxes: Sequence[Box], models: Models, evidence: Evidence) -> list[Costs]:
+    """Return the costs of all stages on the units that they may run on, a mapping a box."""
+    costs: list[dict[tuple[int, int], dict[str, RunCost]]] = [{} for _ in boxes]
+    for i, stream in enumerate(load.streams):
+        for j, stage in enumerate(stream.stages):
+            units = [(box, box.units[name]) for box in boxes for name in open_units(stage, box)]
+            rows = iter(run_costs(stage, models[model_key(stage)], units, evidence))
+            for entry, box in zip(costs, boxes, strict=True):
+                entry[i, j] = {name: next(rows) for name in open_units(stage, box)}
+    return list(costs)
 
 
 def check_units(load: Load, box: Box) -> None:
@@ -89,7 +94,8 @@ def check_units(load: Load, box: Box) -> None:
                 raise load.wrong(stage.line, "unit", reason)
 
 
-def _check_deadlines(load: Load, box: Box, assignment: Assignment, costs: Costs) -> None:
+def check_deadlines(load: Load, box: Box, assignment: Assignment, costs: Costs) -> None:
+    """Raise InputError, with its line, for a deadline under the bound of its stages."""
     for i, (stream, names) in enumerate(zip(load.streams, assignment, strict=True)):
         bounds = {
             stage.name: (costs[i, j][name].prediction.bound_ms or 0.0) * (stage.per_item >= 1)
@@ -157,7 +163,8 @@ class _Carrying:
 
     def _cost(self, stage: Stage, unit: str) -> RunCost:
         model = self._models[model_key(stage)]
-        return run_cost(stage, model, self._box, self._box.units[unit], self._evidence)
+        place = self._box, self._box.units[unit]
+        return run_costs(stage, model, [place], self._evidence)[0]
 
     def _stream(self, i: int, runs: Sequence[Draw], chance: float) -> StreamAnswer:
         stream, names = self._load.streams[i], self._assignment[i]
@@ -262,8 +269,7 @@ class _Carrying:
             if cost.energy_mj is None:
                 return None
             # A batch of runs takes the power of the unit for its time.
-            ratio = float(cost.batch_ms[-1] / cost.batch_ms[0]) / len(cost.batch_ms)
-            ends += np.array(cost.energy_mj) / 1000 * stage.per_item * ratio
+            ends += np.array(cost.energy_mj) / 1000 * stage.per_item * cost.of_full_batch
         return Between(*ends.tolist())
 
     def _watts(self, joules: Sequence[Between | None]) -> Between | None:

@@ -71,22 +71,51 @@ class RunCost:
     needs_quantising: bool = False
 
     @property
+    def of_full_batch(self) -> float:
+        """Time of a run of a full batch over that of a run by itself."""
+        return float(self.batch_ms[-1] / self.batch_ms[0]) / len(self.batch_ms)
+
+    @property
     def floor(self) -> float:
         """Smallest factor on the latency: the bound of the unit over it."""
         bound_ms, latency_ms = self.prediction.bound_ms, self.prediction.latency_ms
         return bound_ms / latency_ms if bound_ms and latency_ms else 0.0
 
 
-def run_cost(
+def run_costs(
     stage: Stage,
     model: Model,
-    box: Box,
-    unit: Unit,
-    evidence: Evidence = Evidence(),  # noqa: B008
+    places: Sequence[tuple[Box, Unit]],
+    evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+) -> list[RunCost]:
+    """Predict a stage on units of boxes, all in one call of the engine.
+
+    Args:
+        stage: with its batch and what it states of its configuration.
+        model: of the stage.
+        places: the boxes with their modes, and the units.
+        evidence: the user's measurements.
+    """
+    targets = [target_of(stage, unit) for _, unit in places]
+    predictions = predict([model], targets, "", *evidence)
+    ratios = _batch_ratios(model, targets, stage.batch)
+    return [
+        _run_cost(stage, model, place, target, prediction, ratio)
+        for place, target, prediction, ratio in zip(
+            places, targets, predictions, ratios.T, strict=True
+        )
+    ]
+
+
+def _run_cost(
+    stage: Stage,
+    model: Model,
+    place: tuple[Box, Unit],
+    target: Target,
+    prediction: Prediction,
+    ratio: Floats,
 ) -> RunCost:
-    """Predict a stage on a unit of a box."""
-    target = target_of(stage, unit)
-    prediction = predict([model], [target], "", *evidence)[0]
+    box, unit = place
     point = box.point(unit)
     if point is not None and prediction.latency_ms is not None:
         followed = clock_model(model, target)
@@ -97,9 +126,10 @@ def run_cost(
     memory = prediction.memory
     width = _WIDTHS.get(target.configuration.precision, 1.0)
     grown = 0 if memory is None else memory.activations_bytes * (stage.batch - 1)
+    latency_ms = math.nan if prediction.latency_ms is None else prediction.latency_ms
     return RunCost(
         prediction=prediction,
-        batch_ms=_batch_ms(model, target, stage.batch, prediction.latency_ms),
+        batch_ms=latency_ms * ratio,
         deviation=_deviation(prediction),
         shared=_shared(prediction),
         traffic_bytes=_traffic(model) * width,
@@ -128,23 +158,22 @@ def _usual_point(device: Device) -> OperatingPoint | None:
     return next((point for point in modes if clocks_of(device, point) == usual), None)
 
 
-def _batch_ms(model: Model, target: Target, batch: int, latency_ms: float | None) -> Floats:
-    """Return the P50 of batches of 1 to ``batch`` runs; between predicted sizes linear.
+def _batch_ratios(model: Model, targets: Sequence[Target], batch: int) -> Floats:
+    """Return the P50 of batches of 1 to ``batch`` runs over that of one, float64 [batch, targets].
 
-    What a measurement changed of one run it changes of all sizes.
+    Between predicted sizes it is linear. What a measurement changes of one run it changes of all.
     """
-    if latency_ms is None:
-        return np.full(batch, np.nan)
-    sizes = sorted({size for size in _SIZES if size < batch} | {1, batch})
     if batch == 1:
-        return np.array([latency_ms])
+        return np.ones((1, len(targets)))
+    sizes = sorted({size for size in _SIZES if size < batch} | {batch})
     graphs = [at_batch(model.graph, size) for size in sizes]
-    table = open_engine().predict(graphs, [target], NOTHING_MEASURED)
-    ratio = table.latency_ms[:, 0] / table.latency_ms[0, 0]
+    latency_ms = open_engine().predict(graphs, targets, NOTHING_MEASURED).latency_ms
+    with np.errstate(invalid="ignore"):
+        ratio = latency_ms / latency_ms[0]
     # A larger batch is never faster, and never takes longer than its runs one after the other.
-    ratio = np.minimum(np.maximum.accumulate(ratio), sizes)
-    values: Floats = latency_ms * np.interp(np.arange(1, batch + 1), sizes, ratio)
-    return values
+    ratio = np.minimum(np.maximum.accumulate(ratio), np.array(sizes)[:, None])
+    places = np.arange(1, batch + 1)
+    return np.stack([np.interp(places, sizes, column) for column in ratio.T], axis=1)
 
 
 def _deviation(prediction: Prediction) -> float:

@@ -29,14 +29,14 @@ def _alone(stages: list[StageRuns], times: Floats, *servers: int) -> Passage:
 
 
 def test_d_d_1_waits_for_nothing() -> None:
-    beat = np.arange(1000) * 0.02
+    beat = np.arange(1000, dtype=np.float64) * 0.02
     passage = _alone([StageRuns(unit=0, service_s=[0.015])], beat)
     assert passage.latency_s[0] == pytest.approx(0.015)
     assert passage.busy_s[0] == pytest.approx(15.0)
 
 
 def test_d_d_1_over_its_capacity_waits_longer_by_the_item() -> None:
-    beat = np.arange(1000) * 0.01
+    beat = np.arange(1000, dtype=np.float64) * 0.01
     passage = _alone([StageRuns(unit=0, service_s=[0.015])], beat)
     assert passage.latency_s[0] == pytest.approx(0.015 + 0.005 * np.arange(1000))
 
@@ -83,7 +83,7 @@ def test_a_stage_of_every_fifth_item() -> None:
         StageRuns(unit=0, service_s=[0.1]),
         StageRuns(unit=0, service_s=[1.0], after=[0], per_item=0.2),
     ]
-    latency = _alone(stages, 10.0 * np.arange(20)).latency_s[0]
+    latency = _alone(stages, np.arange(0.0, 200.0, 10.0)).latency_s[0]
     assert latency == pytest.approx(([0.1] * 4 + [1.1]) * 4)
 
 
