@@ -15,7 +15,7 @@ from predictor.cli.tables import render_table
 from predictor.core.text import plural, printable
 from predictor.presentation.wording import number
 from predictor.services.loads.boxes import all_boxes, box_entry, box_of_devices
-from predictor.services.loads.choice import Candidate, choose_box
+from predictor.services.loads.choice import BoxChoice, Candidate, choose_box
 from predictor.services.loads.load_file import read_load
 from predictor.services.loads.models import model_paths
 from predictor.services.loads.records import Load
@@ -31,35 +31,44 @@ def choose_by_load(options: argparse.Namespace, console: Console) -> int:
     paths = model_paths(load)
     catalogue = open_catalogue(options, console)
     devices = named_devices(options.device, catalogue, console)
+    devices += [device for device in catalogue.devices if device.family in options.family]
     boxes = [box_of_devices([device]) for device in devices] or list(all_boxes(catalogue))
     models = models_of(paths)
     with closing(PredictionStore(options.store)) as store:
         evidence = evidence_of(options, load, boxes, models, store)
-        candidates = choose_box(load, boxes, models, evidence, progress_on(console))
-        holding = sum(candidate.holds(load) for candidate in candidates)
-        rows = candidates[: options.rows or None]
+        choice = choose_box(load, boxes, models, evidence, options.rows, progress_on(console))
+        rows = choice.candidates[: options.rows or None]
         if options.json:
-            entries = [_entry(load, candidate) for candidate in rows]
-            console.document({"schema": _SCHEMA, "holding": holding, "boxes": entries})
+            console.document(_document(load, choice, rows))
         else:
-            console.result(_text(load, rows, holding, len(candidates)))
+            console.result(_text(load, choice, rows))
         stored = store.exit_code(console, "your measurements were not used")
-    return stored or (0 if holding else BUDGET_MISSED)
+    return stored or (0 if choice.holding else BUDGET_MISSED)
 
 
-def _text(load: Load, rows: Sequence[Candidate], holding: int, count: int) -> str:
-    boxes = plural(count, "box in its mode", "boxes in their modes")
-    wanted = percent(load.chance)
-    sentence = f"{holding} of {boxes} carry the load with {wanted}"
-    if holding:
+def _document(load: Load, choice: BoxChoice, rows: Sequence[Candidate]) -> dict[str, object]:
+    return {
+        "schema": _SCHEMA,
+        "considered": choice.considered,
+        "passing_bounds": choice.passing,
+        "holding": choice.holding,
+        "boxes": [_entry(load, candidate) for candidate in rows],
+    }
+
+
+def _text(load: Load, choice: BoxChoice, rows: Sequence[Candidate]) -> str:
+    boxes = plural(choice.considered, "box in its mode", "boxes in their modes")
+    sentence = f"{choice.passing} of {boxes} pass the bounds of the load. "
+    if choice.holding:
         first = rows[0]
         mode = f" at {printable(first.box.mode)}" if first.box.mode else ""
         watts = "" if first.watts is None else f", {number(first.watts)} W"
-        sentence += f"; {printable(first.box.name)}{mode} comes first{watts}"
-    table = render_table(_HEADERS, [_row(load, row) for row in rows], "  rrrr")
-    parts = [f"{sentence}.", table]
-    if count > len(rows):
-        parts.append(f"{count - len(rows)} more; --rows 0 lists all.")
+        sentence += f"{printable(first.box.name)}{mode} carries it with the fewest watts{watts}"
+    else:
+        sentence += f"None carries it with {percent(load.chance)}"
+    parts = [f"{sentence}.", render_table(_HEADERS, [_row(load, row) for row in rows], "  rrrr")]
+    if choice.considered > len(rows):
+        parts.append(f"{choice.considered - len(rows)} more; --rows 0 simulates and lists all.")
     return "\n\n".join(parts)
 
 

@@ -15,6 +15,7 @@ from predictor.services.loads.carry import Models, check_deadlines, check_units,
 from predictor.services.loads.costs import Evidence
 from predictor.services.loads.placement import Assignment, Costs, best_assignment, simulation_of
 from predictor.services.loads.records import Box, Load
+from predictor.services.loads.simulate import Simulation
 
 _ITEMS: Final = 500  # of a draw
 
@@ -56,45 +57,76 @@ def in_modes(box: Box) -> Iterator[Box]:
             yield replace(box, mode=name)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoxChoice:
+    """Boxes in their modes for a load.
+
+    Attributes:
+        candidates: those that were judged, the best first.
+        holding: number of them that hold.
+        passing: number that pass the bounds, simulated or not.
+        considered: number of all.
+    """
+
+    candidates: tuple[Candidate, ...]
+    holding: int
+    passing: int
+    considered: int
+
+
 def choose_box(
     load: Load,
     boxes: Sequence[Box],
     models: Models,
     evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+    limit: int = 0,
     progress: ProgressCallback = no_progress,
-) -> list[Candidate]:
-    """Return boxes in their modes, the best first.
+) -> BoxChoice:
+    """Return which boxes carry a load, those of the fewest watts first.
 
-    Those that hold come first, of them those of the fewest watts; a box without stated watts
-    stands after those with them. The others follow by their chance.
+    A box without stated watts stands after those with them. Those that pass the bounds are
+    simulated in that order; the others follow with their problem.
 
     Args:
         load: streams and their pipelines.
         boxes: at their usual clocks.
         models: of all stages.
         evidence: the user's measurements.
+        limit: number of boxes that hold, after which no more are simulated; 0 for all.
         progress: called for each box in a mode.
 
     Raises:
         CancelledError: by ``progress``.
     """
-    fitting = [box for box in boxes if not _lacking(load, box)]
     lacking = [Candidate(box=box, problem=_lacking(load, box)) for box in boxes]
-    placed = [entry for box in fitting for entry in in_modes(box)]
-    candidates = [entry for entry in lacking if entry.problem]
+    placed = [mode for entry in lacking if not entry.problem for mode in in_modes(entry.box)]
     costs = costs_of(load, placed, models, evidence)
-    for place, (box, of_box) in enumerate(zip(placed, costs, strict=True)):
-        progress(Progress(place, len(placed), "boxes simulated"))
-        candidates.append(_candidate(load, box, of_box))
-    progress(Progress(len(placed), max(len(placed), 1), "boxes simulated"))
-    return sorted(candidates, key=lambda candidate: _rank(load, candidate))
+    bounded = [_bounded(load, *pair) for pair in zip(placed, costs, strict=True)]
+    passing = sorted((pair for pair in bounded if not pair[0].problem), key=lambda p: _rank(p[0]))
+    holding: list[Candidate] = []
+    failing: list[Candidate] = []
+    for place, (candidate, simulation) in enumerate(passing):
+        progress(Progress(place, len(passing), "boxes simulated"))
+        if limit and len(holding) == limit:
+            break
+        assert simulation is not None  # noqa: S101 - of those without a problem
+        chance = simulation.chance(simulation.stated, _ITEMS, load.chance)
+        judged = replace(candidate, chance=chance)
+        (holding if judged.holds(load) else failing).append(judged)
+    progress(Progress(max(len(passing), 1), max(len(passing), 1), "boxes simulated"))
+    failing.sort(key=lambda candidate: -candidate.chance)
+    refused = [c for c in (*lacking, *(pair[0] for pair in bounded)) if c.problem]
+    return BoxChoice(
+        candidates=(*holding, *failing, *refused),
+        holding=len(holding),
+        passing=len(passing),
+        considered=len(placed) + sum(bool(entry.problem) for entry in lacking),
+    )
 
 
-def _rank(load: Load, candidate: Candidate) -> tuple[float, ...]:
-    busiest = math.inf if candidate.busiest is None else candidate.busiest
-    if candidate.holds(load):
-        return 0.0, math.inf if candidate.watts is None else candidate.watts, busiest
-    return 1.0, -candidate.chance, busiest
+def _rank(candidate: Candidate) -> tuple[float, float]:
+    watts, busiest = candidate.watts, candidate.busiest
+    return math.inf if watts is None else watts, math.inf if busiest is None else busiest
 
 
 def _lacking(load: Load, box: Box) -> str:
@@ -105,26 +137,35 @@ def _lacking(load: Load, box: Box) -> str:
     return ""
 
 
-def _candidate(load: Load, box: Box, costs: Costs) -> Candidate:
+def _bounded(load: Load, box: Box, costs: Costs) -> tuple[Candidate, Simulation | None]:
+    """Return a box by its bounds, and its simulation where it passes them."""
     try:
         assignment = best_assignment(load, box, costs)
         check_deadlines(load, box, assignment, costs)
     except InputError as error:
-        return Candidate(box=box, problem=error.reason)
+        return Candidate(box=box, problem=str(error.reason)), None
     simulation = simulation_of(load, box, assignment, costs, load.draws)
     demand = simulation.demand(None, simulation.stated)
     unit = list(box.units)[int(demand.argmax())]
-    busiest = float(demand.max())
     candidate = Candidate(
         box=box,
-        busiest=busiest,
+        busiest=float(demand.max()),
         unit=unit,
         watts=budget_watts(box),
         run_watts=_watts(load, assignment, costs),
+        problem=_problem(unit, float(demand.max()), assignment, costs),
     )
+    return candidate, None if candidate.problem else simulation
+
+
+def _problem(unit: str, busiest: float, assignment: Assignment, costs: Costs) -> str:
+    """Return why a box fails the bounds, in words; empty where it passes."""
     if busiest >= 1:
-        return replace(candidate, problem=f"{unit} has more to do than it can")
-    return replace(candidate, chance=simulation.chance(simulation.stated, _ITEMS, load.chance))
+        return f"{unit} has more to do than it can"
+    used = [costs[i, j][name] for i, row in enumerate(assignment) for j, name in enumerate(row)]
+    if any(cost.prediction.fits_memory is False for cost in used):
+        return "a model does not fit the memory"
+    return ""
 
 
 def _watts(load: Load, assignment: Assignment, costs: Costs) -> float | None:

@@ -19,7 +19,9 @@ from predictor.core.records import (
     OperatingPoint,
     Precision,
     Target,
+    TargetId,
 )
+from predictor.cost.clocks import ClockModel
 from predictor.cost.engine import NOTHING_MEASURED
 from predictor.devices.operating import clocks_of, default_clocks, power_modes
 from predictor.graph.model import Model
@@ -99,29 +101,32 @@ def run_costs(
     targets = [target_of(stage, unit) for _, unit in places]
     predictions = predict([model], targets, "", *evidence)
     ratios = _batch_ratios(model, targets, stage.batch)
-    return [
-        _run_cost(stage, model, place, target, prediction, ratio)
-        for place, target, prediction, ratio in zip(
-            places, targets, predictions, ratios.T, strict=True
-        )
-    ]
+    costs = []
+    followed: dict[TargetId, ClockModel] = {}
+    for place, target, prediction, ratio in zip(
+        places, targets, predictions, ratios.T, strict=True
+    ):
+        box, unit = place
+        point = box.point(unit)
+        clocked = prediction
+        if point is not None and prediction.latency_ms is not None:
+            if target.id not in followed:
+                followed[target.id] = clock_model(model, target)
+            clocks = clocks_of(unit.device, point)
+            clocked = at_clocks(prediction, followed[target.id], target, clocks, point).prediction
+        point = point or _usual_point(unit.device)
+        costs.append(_run_cost(stage, model, target, clocked, point, ratio))
+    return costs
 
 
 def _run_cost(
     stage: Stage,
     model: Model,
-    place: tuple[Box, Unit],
     target: Target,
     prediction: Prediction,
+    point: OperatingPoint | None,
     ratio: Floats,
 ) -> RunCost:
-    box, unit = place
-    point = box.point(unit)
-    if point is not None and prediction.latency_ms is not None:
-        followed = clock_model(model, target)
-        clocks = clocks_of(unit.device, point)
-        prediction = at_clocks(prediction, followed, target, clocks, point).prediction
-    point = point or _usual_point(unit.device)
     energy = None if point is None else energy_of(prediction, point)
     memory = prediction.memory
     width = _WIDTHS.get(target.configuration.precision, 1.0)

@@ -52,7 +52,9 @@ def test_those_that_hold_come_by_their_watts(monkeypatch: pytest.MonkeyPatch) ->
     latencies = {"orin": 4.0, "orin10W": 60.0, "orin20W": 8.0, "pc": 1.0, "slow": 25.0}
     _with_latencies(monkeypatch, latencies)
     boxes = [_box("slow"), _box("pc"), _box("orin", modes=_MODES), _box("npu", "npu")]
-    candidates = choose_box(_load(), boxes, {})
+    choice_of = choose_box(_load(), boxes, {})
+    candidates = choice_of.candidates
+    assert (choice_of.holding, choice_of.passing, choice_of.considered) == (3, 3, 6)
     ranked = [(entry.box.id, entry.box.mode) for entry in candidates]
     assert ranked[:3] == [("orin", "20W"), ("pc", ""), ("orin", "")]
     assert [entry.holds(_load()) for entry in candidates] == [True] * 3 + [False] * 3
@@ -64,5 +66,12 @@ def test_those_that_hold_come_by_their_watts(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_fails_the_bounds_is_not_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     _with_latencies(monkeypatch, {"slow": 25.0})
     monkeypatch.setattr(Simulation, "run", None)
-    (candidate,) = choose_box(_load(rate=100.0), [_box("slow")], {})
+    (candidate,) = choose_box(_load(rate=100.0), [_box("slow")], {}).candidates
     assert (candidate.chance, candidate.busiest) == (0.0, 2.5)
+
+
+def test_no_more_are_simulated_than_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    _with_latencies(monkeypatch, {"orin": 4.0, "orin10W": 12.0, "orin20W": 8.0})
+    chosen = choose_box(_load(), [_box("orin", modes=_MODES)], {}, limit=1)
+    assert [candidate.box.mode for candidate in chosen.candidates] == ["10W"]
+    assert (chosen.passing, chosen.considered) == (3, 3)
