@@ -29,7 +29,8 @@ MAX_SHARE: Final = 0.95
 """Of the shared bandwidth that other units take, at most: beyond it nothing would end."""
 _Z90, _Z99 = 1.2816, 2.3263
 _LAST_Z: Final = 4.0
-_FEWEST: Final = 20  # items of a stream in a draw, from which shares are read
+_ENDLESS: Final = 20  # items that stand for a stream whose queue grows without end
+_RUNS_AN_ITEM: Final = 8
 
 
 class Scaled(NamedTuple):
@@ -125,7 +126,7 @@ class Simulation:
         """Simulate a draw over about so many items of all streams together."""
         demand = self.demand(draw, load)
         if (demand >= 1.0).any():
-            endless = [np.full(_FEWEST, np.inf) for _ in self._streams]
+            endless = [np.full(_ENDLESS, np.inf) for _ in self._streams]
             return Draw(
                 latency_ms=endless,
                 utilisation=demand,
@@ -136,7 +137,7 @@ class Simulation:
         latency_ms = [settled(1000 * latency) for latency in passage.latency_s]
         busy = np.array(passage.busy_s) / self._servers / max(passage.span_s, 1e-12)
         return Draw(
-            latency_ms=[latency[np.isfinite(latency)] for latency in latency_ms],
+            latency_ms=[_ended(latency) for latency in latency_ms],
             utilisation=np.maximum(busy, demand),
             batches=passage.batches,
         )
@@ -162,7 +163,6 @@ class Simulation:
             bool((latency <= (stream.deadline_ms or math.inf)).mean() >= stream.share)
             and bool(np.isfinite(latency).all())
             for stream, latency in zip(self._streams, drawn.latency_ms, strict=True)
-            if len(latency)
         ]
 
     def _service_s(self, i: int, j: int, draw: int | None, added: Sequence[Floats]) -> Floats:
@@ -200,7 +200,7 @@ class Simulation:
 
     def _pipelines(self, draw: int, load: Scaled, items: int) -> list[Pipeline]:
         total = sum(
-            stream.rate_per_s * load.factor * count
+            stream.rate_per_s * load.factor * count * _weight(stream)
             for stream, count in zip(self._streams, load.counts, strict=True)
         )
         added = self._added_s(load)
@@ -235,6 +235,17 @@ class Simulation:
                 )
             )
         return Pipeline(stages, merged)
+
+
+def _weight(stream: Stream) -> float:
+    """Return how many items an item counts as: one of very many runs stands for several."""
+    return max(sum(stage.per_item for stage in stream.stages) / _RUNS_AN_ITEM, 1.0)
+
+
+def _ended(latency_ms: Floats) -> Floats:
+    """Return the items without those that wait for a batch at the end; endless if none ended."""
+    finite: Floats = latency_ms[np.isfinite(latency_ms)]
+    return finite if len(finite) else np.full(1, np.inf)
 
 
 def slow_runs(spread: Spread | None, z: Floats) -> Floats | None:

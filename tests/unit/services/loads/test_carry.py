@@ -184,3 +184,19 @@ def test_an_item_alone_takes_the_longest_way() -> None:
     row = [cost(4.0), cost(5.0), cost(2.0)]
     # Two NPUs take three crops in two turns.
     assert alone_ms(_stream(*stages), row, _BOX, ["gpu", "npu", "gpu"]) == pytest.approx(14.0)
+
+
+def test_a_batch_that_never_fills_never_ends() -> None:
+    slow = _stream(_stage(batch=64, delay_ms=math.inf), rate=1e-6)
+    fast = _stream(_stage("b", "npu"), rate=100.0)
+    simulation = _simulation(slow, fast, costs=[[cost([4.0] * 64)], [cost(1.0)]], draws=10)
+    drawn = simulation.run(0, simulation.stated, _ITEMS)
+    assert np.isinf(drawn.latency_ms[0]).all()
+    assert simulation.keeps(drawn) == [False, True]
+
+
+def test_a_stage_of_a_thousand_runs_is_simulated_over_fewer_items() -> None:
+    stream = _stream(_stage(per_item=1000.0), rate=1.0, deadline_ms=None)
+    drawn = _simulation(stream, costs=[[cost(0.5)]]).run(0, Scaled(1.0, (1,)), 10_000)
+    assert 50 < len(drawn.latency_ms[0]) < 200
+    assert drawn.latency_ms[0] == pytest.approx(500.0)
