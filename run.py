@@ -270,6 +270,9 @@ def stands_with(extras):
 def only_set_up():
     """Wait until no other start sets up, and keep others out for the block."""
     with (ROOT / ".venv.lock").open("a") as lock:
+        # A program of the set-up that outlives a killed start goes on writing: it has the lock
+        # too. Not on Windows, where a lock is of one process: files in use refuse the next start.
+        os.set_inheritable(lock.fileno(), True)
         waiting = False
         while not has_locked(lock):
             if not waiting:
@@ -303,9 +306,10 @@ def set_up(extras):
     stands = all(stamp.get(key) == value for key, value in facts.items())
     if stands and set(wanted) <= set(stamp["extras"]):
         return
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        STAMP.unlink()  # until pip is done this is an interrupted set-up
     if not stands:
         make_venv()
-    STAMP.unlink(missing_ok=True)  # until pip is done this is an interrupted set-up
     install_package(wanted)
     STAMP.write_text(json.dumps(dict(facts, extras=wanted)), encoding="utf-8")
     say("Set-up is done.")
@@ -347,12 +351,10 @@ def make_venv():
     say("  making a virtual environment")
     if VENV.is_symlink() or VENV.is_file():
         VENV.unlink()
-    command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
-    code = subprocess.call(command, start_new_session=True)
-    if code != 0:
-        raise SetupError(
-            f"The virtual environment {VENV} could not be made: see the message above."
-        )
+    run_step(
+        [sys.executable, "-m", "venv", "--clear", str(VENV)],
+        f"The virtual environment {VENV} could not be made: see the message above.",
+    )
 
 
 def install_package(extras):
@@ -391,6 +393,19 @@ def pip_install(words):
     """
     command = [venv_program("python"), "-m", "pip", "install", "--no-input"]
     command += ["--disable-pip-version-check", "--progress-bar", "off", *words]
+    run_step(
+        command,
+        "The dependencies could not be installed: pip's last lines stand above. Check the "
+        "network and the free disk space, then start again; the set-up begins anew.",
+    )
+
+
+def run_step(command, failure):
+    """Run a program of the set-up, telling what it does; it ends where this start is ended.
+
+    Raises:
+        SetupError: it failed; its last lines have been printed.
+    """
     process = subprocess.Popen(
         command,
         cwd=str(ROOT),
@@ -399,6 +414,7 @@ def pip_install(words):
         encoding="utf-8",
         errors="replace",
         start_new_session=True,  # Ctrl+C is for this process, which says so in its own words
+        close_fds=False,  # the lock
     )
     lines = []
     with process:
@@ -407,14 +423,20 @@ def pip_install(words):
                 lines.append(line.rstrip())
                 tell_progress(line.split())
         except BaseException:
-            process.kill()
+            kill_with_children(process)
             raise
     if process.returncode != 0:
         say("\n".join(lines[-20:]))
-        raise SetupError(
-            "The dependencies could not be installed: pip's last lines stand above. Check the "
-            "network and the free disk space, then start again; the set-up begins anew."
-        )
+        raise SetupError(failure)
+
+
+def kill_with_children(process):
+    """End a program that has a session to itself; on Windows it alone."""
+    if os.name == "nt":
+        process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def tell_progress(words):

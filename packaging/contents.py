@@ -55,10 +55,13 @@ EXCLUDED = (
     "onnxruntime.quantization",
     "pyqtgraph.examples",
     "pyqtgraph.opengl",
+    # Tried by pyqtgraph at its import, and linked by Qt's own library; no view uses them.
+    "PySide6.QtTest",
+    "PySide6.QtDBus",
 )
 
-# Qt's plugins that the window never uses but whose libraries are large: an on-screen keyboard (all
-# of QML), GTK's dialogs (all of GTK), screens without a window system, networks of their own.
+# Qt's plugins that the window never uses: an on-screen keyboard (all of QML), GTK's dialogs (all of
+# GTK), screens without a window system and their devices, networks, pictures but PNG and SVG.
 _UNUSED_PLUGINS = (
     "libqtvirtualkeyboardplugin",
     "libqgtk3",
@@ -72,10 +75,28 @@ _UNUSED_PLUGINS = (
     "plugins/tls",
     "plugins/qmltooling",
     "plugins/sqldrivers",
+    "plugins/generic",
+    "plugins/designer",
+    "plugins/qmllint",
+    "plugins/vectorimageformats",
+    "plugins/wayland-graphics-integration-server",
+    "libqgif",
+    "libqicns",
+    "libqico",
+    "libqjpeg",
+    "libqpdf",
+    "libqtga",
+    "libqtiff",
+    "libqwbmp",
+    "libqwebp",
     "Qt/translations",
 )
-# What only these plugins load.
+# What only these plugins load, and a copy of ONNX Runtime for programs in C.
 _UNUSED_LIBRARIES = (
+    "libonnxruntime.so",
+    "Qt6Lottie",
+    "Qt6Network",
+    "Qt6WaylandCompositor",
     "Qt6Qml",
     "Qt6Quick",
     "Qt6VirtualKeyboard",

@@ -2,9 +2,9 @@
 
     python packaging/make_examples.py
 
-An example is a command with output under it, in a block that begins with ``$ ctm predict`` or
-``$ ctm check``. It runs in a folder with the bundled models. Of an output that ends in ``...`` as
-many lines stand as before.
+An example is a command with output under it, in a block that begins with ``$ ctm predict``,
+``$ ctm check`` or ``$ ctm load``. It runs in a folder with the bundled models and loads. Of an
+output that ends in ``...`` as many lines stand as before.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "checks.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "checks.md", ROOT / "docs" / "loads.md")
 SAMPLES = ROOT / "resources" / "samples"
 
 Run = Callable[[str], tuple[str, int]]
 """Runs a command line of ``ctm``, without its name; returns what it printed and its exit code."""
 
-_BLOCK = re.compile(r"^```\n(?P<body>\$ ctm (?:predict|check) .*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^```\n(?P<body>\$ ctm (?:predict|check|load) .*?)^```$", re.MULTILINE | re.DOTALL
+)
 _BUDGET = re.compile(r"^```toml\n(?P<body>\[\[check\]\].*?)^```$", re.MULTILINE | re.DOTALL)
 _CUT = "..."
 _TOKENS, _TOKENS_OF_BASE = "sequence = 128", "sequence = 120"
@@ -102,6 +104,8 @@ def example_run(folder: Path, text: str) -> Run:
     for sample in SAMPLES.glob("*.onnx"):
         shutil.copy(sample, folder)
     shutil.copy(SAMPLES / "distilbert-base.onnx", models)
+    for load in (ROOT / "resources" / "loads").glob("*.toml"):
+        shutil.copy(load, folder)
 
     def run(arguments: str) -> tuple[str, int]:
         done = subprocess.run(

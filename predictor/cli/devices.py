@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from predictor.cli.catalogue import measured_now, open_catalogue, quiet_catalogue
 from predictor.cli.console import Console
@@ -15,6 +15,7 @@ from predictor.core.errors import CtmError
 from predictor.core.metrics import MEASURABLE, METRICS
 from predictor.core.records import Device, OperatingPoint
 from predictor.core.text import printable
+from predictor.core.units import GIB
 from predictor.devices.catalogue import THIS_ID, plugin_devices
 from predictor.presentation.wording import number, runs_text
 from predictor.services.devices import this_machine
@@ -23,6 +24,7 @@ from predictor.services.devices.design import design_facts
 from predictor.services.devices.inferred import contradicted_facts, inferred_facts
 from predictor.services.devices.products import Product, product_entry
 from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.loads.boxes import all_boxes, box_entry
 from predictor.services.models import inspection
 from predictor.services.prediction.defaults import DefaultsOfKind, count_defaults
 from predictor.services.prediction.engines import measured_configurations
@@ -38,6 +40,7 @@ _DEFAULT_HEADERS = (
     *("Number", "Measured", "Few chips"),
 )
 _PRODUCT_HEADERS = ("Product", "Maker", "Kind", "Year", "Chip", "Devices")
+_BOX_HEADERS = ("Box", "Name", "Units", "Shared memory", "GB/s", "Host cores", "W")
 _METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
 
 
@@ -56,6 +59,9 @@ def add_devices(parser: Parser) -> None:
     products.add_argument(
         "words", nargs="*", metavar="WORD", help="words of name, model number, maker, kind or chip"
     )
+    boxes = actions.add_parser(
+        "boxes", parents=[shared], help="boxes of several units, as ctm load takes them"
+    )
     show = actions.add_parser("show", parents=[shared], help="one device with its sources")
     show.add_argument("device", metavar="ID")
     check = actions.add_parser("check", parents=[shared], help="check a device file")
@@ -72,6 +78,7 @@ def add_devices(parser: Parser) -> None:
     for action, run in (
         (listing, _list),
         (products, _products),
+        (boxes, _boxes),
         (show, _show),
         (check, _check),
         (defaults, _defaults),
@@ -131,6 +138,32 @@ def _product_row(product: Product, devices: Sequence[Device]) -> tuple[str, ...]
         str(product.year),
         f"{product.chip} ({product.region})" if product.region else product.chip,
         ", ".join(device.id for device in devices) or "not in the catalogue",
+    )
+
+
+def _boxes(options: argparse.Namespace, console: Console) -> int:
+    entries = [box_entry(box) for box in all_boxes(load_catalogue())]
+    if options.json:
+        console.document({"boxes": entries})
+    else:
+        console.result(render_table(_BOX_HEADERS, [*map(_box_row, entries)], "   rrrr"))
+    return 0
+
+
+def _box_row(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    units = [
+        f"{name} {unit['device']}" + (f" × {unit['count']}" if unit["count"] > 1 else "")
+        for name, unit in entry["units"].items()
+    ]
+    memory, bandwidth = entry["shared_memory_bytes"], entry["shared_bandwidth_bytes_per_s"]
+    return (
+        entry["id"],
+        printable(entry["name"]),
+        ", ".join(units),
+        number(None if memory is None else memory / GIB) + (" GiB" if memory else ""),
+        number(None if bandwidth is None else bandwidth / 1e9),
+        number(entry["host_cores"]),
+        number(entry["power_w"]),
     )
 
 

@@ -85,7 +85,7 @@ def card_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def own_option(parser: argparse.ArgumentParser) -> None:
+def stored_rates_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--no-own``."""
     parser.add_argument(
         "--no-own",

@@ -19,6 +19,7 @@ from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.history.user_store import UserStore
 from predictor.services.prediction.defaults import check_names
+from predictor.services.prediction.hosts import host_sentences
 from predictor.services.prediction.targets import resolve_targets
 from predictor.services.prediction.threads import threads_sentences
 
@@ -52,7 +53,8 @@ def choose_targets(
         threads=options.threads,
     )
     devices = [target.device for target in targets]
-    for sentence in (*threads_sentences(targets), *inferred_sentences(devices)):
+    notes = (*threads_sentences(targets), *host_sentences(targets), *inferred_sentences(devices))
+    for sentence in notes:
         console.note(printable(sentence))
     return targets
 

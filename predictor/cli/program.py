@@ -21,6 +21,7 @@ _COMMANDS = {
     "explain": ("predict", "where the time goes, and what would change it"),
     "generate": ("generate", "language models: time to first token, tokens a second, memory"),
     "serve": ("serve", "language models under a load: percentiles, largest rate, cards needed"),
+    "load": ("load", "streams and pipelines on a box: what it carries, tails, watts"),
     "compare": ("compare", "models against one of them"),
     "choose": ("choose", "the hardware that meets a budget"),
     "check": ("check", "models of a repository against their budgets, for CI"),

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from predictor.core.prediction import Prediction
-from predictor.core.records import Configuration, OperatingPoint
+from predictor.core.records import Configuration, Device, OperatingPoint
 from predictor.core.run_facts import MemoryUse, Unsupported
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural, printable
@@ -31,10 +31,17 @@ _ADAPTED: Final[Mapping[str, str]] = {
     "film": "FiLM fine-tuned, then a Bayesian posterior over",
 }
 _LONGEST_NAME = 240
+_MAX_DEVICES: Final = 2  # by name; more of them are counted
 _ID_DIGITS = 8
 _TYPES_NAMED = 3
 # Under this a rate or a latency has no digits left that mean anything.
 _LARGEST_WRITTEN = 1e15
+
+
+def device_names(devices: Iterable[Device]) -> str:
+    """Return the names of one or two devices, or the number of more."""
+    names = list(dict.fromkeys(device.name for device in devices))
+    return " and ".join(names) if len(names) <= _MAX_DEVICES else plural(len(names), "device")
 
 
 def shown(text: str, longest: int = _LONGEST_NAME) -> str:

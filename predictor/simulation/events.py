@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -33,6 +33,18 @@ class Events:
             self._ahead.append((time_s, self._count, action, place))
             self._count += 1
         heapify(self._ahead)
+
+    def at_sorted(self, times_s: Sequence[float], action: Action) -> None:
+        """Do as ``at_all`` with ascending times, one ahead at a time: the heap stays small."""
+        last = len(times_s) - 1
+
+        def arrive(place: int) -> None:
+            if place < last:
+                self.at(times_s[place + 1], arrive, place + 1)
+            action(place)
+
+        if times_s:
+            self.at(times_s[0], arrive, 0)
 
     @property
     def next_s(self) -> float:

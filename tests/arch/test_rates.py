@@ -19,6 +19,7 @@ READERS = {
     "fp32_au_per_core": {"stated_lanes"},
     "matrix_units": {"has_matrix_units"},
     "dram_bw_gbps": {"memory_bandwidth"},
+    "host_clock_ghz": {"host_clock_ghz"},
     "host_link_gbps": {"link_bandwidth"},
     "onchip_sram_kb": {"chip_bytes", "bare_memories"},  # of accelerators and microcontrollers
     "flash_kb": {"bare_memories"},

@@ -95,29 +95,56 @@ def test_the_action_holds_a_pull_request_against_its_base(
     assert git(repository, "worktree", "list").count("\n") == 0, "the base's checkout is gone"
 
 
+# In place of GitHub's: writes its calls down, and the body; the comments are those of a file.
+GH = """#!/bin/sh
+echo "$*" >>calls
+for word; do
+    case $word in body=@*) cat "${word#body=@}" >body ;; esac
+done
+[ ! -e refused ] || exit 1
+case $* in *--jq*) cat comments ;; esac
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
 def test_the_table_becomes_a_comment_of_the_pull_request(repository: Path, tmp_path: Path) -> None:
-    table, calls = tmp_path / "comment.md", tmp_path / "calls"
-    gh = tmp_path / "bin" / "gh"
-    gh.write_text(f'#!/bin/sh\necho "$@" >>"{calls}"\nexit 1\n', "utf-8")
-    gh.chmod(0o755)
-    base = git(repository, "rev-parse", "HEAD").strip()
-    settings = {"CTM_BASE": base, "CTM_COMMENT": str(table), "CTM_PULL_REQUEST": "7"}
+    table, hub = tmp_path / "comment.md", tmp_path / "bin" / "gh"
+    hub.write_text(GH, "utf-8")
+    hub.chmod(0o755)
+    place = tmp_path / "hub"
+    place.mkdir()
+    settings = {
+        "CTM_BASE": git(repository, "rev-parse", "HEAD"),
+        "CTM_COMMENT": str(table),
+        "CTM_PULL_REQUEST": "7",
+        "GH_REPO": "a/b",
+    }
+
+    def comment(before: str) -> tuple[subprocess.CompletedProcess[str], str]:
+        (place / "calls").unlink(missing_ok=True)
+        (place / "comments").write_text(before, "utf-8")
+        done = run(place, "sh", str(PARTS / "comment.sh"), **settings)
+        calls = (place / "calls").read_text("utf-8") if (place / "calls").exists() else ""
+        return done, calls.partition("\n")[2].partition(" --silent")[0]
 
     checked = run(repository, "sh", str(PARTS / "check.sh"), **settings)
-    commented = run(repository, "sh", str(PARTS / "comment.sh"), **settings)
-    table_text = table.read_text("utf-8")
-    table.unlink()
-    without = run(repository, "sh", str(PARTS / "comment.sh"), **settings)
-
     assert checked.returncode == 0, checked.stderr
-    assert "| Growth |" in table_text
-    assert "0 %" in table_text
+    _, first = comment("")
+    _, second = comment("https://api.github.com/c/5\nhttps://api.github.com/c/9\n")
+    (place / "refused").touch()
+    refused, _ = comment("")
+    text = table.read_text("utf-8")
+    table.unlink()
+    without, no_call = comment("")
+
+    assert "| Growth |" in text
+    assert "0 %" in text
+    assert (place / "body").read_text("utf-8") == f"<!-- ctm-check -->\n{text}"
+    assert first == "api --method POST repos/a/b/issues/7/comments"
+    assert second == "api --method PATCH https://api.github.com/c/5"
     # A comment that is refused fails nothing.
-    assert (commented.returncode, without.returncode) == (0, 0)
-    assert "could not be written" in commented.stderr
-    words = f"pr comment 7 --edit-last --create-if-none --body-file {table}"
-    assert calls.read_text("utf-8").split() == words.split()
+    assert (refused.returncode, without.returncode, no_call) == (0, 0, "")
+    assert "could not be written" in refused.stderr
 
 
 def test_what_the_recipes_run_is_there() -> None:

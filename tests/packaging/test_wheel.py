@@ -55,7 +55,7 @@ def done(*command: str | Path, cwd: Path, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that the sdist of this checkout makes."""
+    """The wheel that the sdist of this checkout makes; the sdist's folder is beside it."""
     folder = tmp_path_factory.mktemp("dist")
     done(*BUILDING, "-t", "sdist", "-d", folder, cwd=ROOT)
     (archive,) = folder.glob("*.tar.gz")
@@ -101,9 +101,16 @@ def test_an_index_accepts_its_metadata(wheel: Path) -> None:
         text = archive.read(f"closertome-{__version__}.dist-info/METADATA")
         assert "predictor/py.typed" in archive.namelist()
 
+    sources = wheel.parent / f"closertome-{__version__}" / "PKG-INFO"
+
     metadata = Metadata.from_email(text, validate=True)
 
+    assert text == sources.read_bytes()
     assert str(metadata.version) == __version__
+    assert metadata.metadata_version == "2.4"  # the newest that older uploaders take
+    assert metadata.license_expression == "Apache-2.0"
+    assert [line for line in metadata.requires_dist or () if line.url is not None] == []
+    assert (metadata.description or "").startswith("# CloserToMe\n")
     assert metadata.description_content_type == "text/markdown"
     assert set(metadata.classifiers or ()) <= classifiers
     assert wheel.stat().st_size < LARGEST_WHEEL

@@ -11,7 +11,7 @@ from predictor.cli.language_options import (
     card_options,
     cost_options,
     length_options,
-    own_option,
+    stored_rates_option,
     weights_option,
 )
 from predictor.cli.parser import (
@@ -44,9 +44,16 @@ def add_choose(parser: Parser) -> None:
     parser.set_defaults(run=_run, engine="")
     parser.add_argument(
         "models",
-        nargs="+",
+        nargs="*",
         metavar="MODEL",
         help="a file, a folder to search at any depth, or a pattern in quotes ('models/*.onnx')",
+    )
+    parser.add_argument(
+        "--load",
+        type=Path,
+        metavar="LOAD.toml",
+        help="in place of models: streams and pipelines, as for ctm load; ranks boxes in their "
+        "modes, or each --device as a box, by whether they carry it and their watts",
     )
     _add_budget(parser)
     _add_wanted(parser)
@@ -173,7 +180,7 @@ def _add_language(parser: Parser) -> None:
     cost_options(parser)
     weights_option(parser)
     card_options(parser)
-    own_option(parser)
+    stored_rates_option(parser)
     parser.set_defaults(context=0)
 
 
@@ -194,6 +201,16 @@ def _threads(text: str) -> int | None:
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
+    if (options.load is None) == (not options.models):
+        raise InputError(
+            "ctm choose",
+            "it needs models, or a load",
+            "name a model file and a limit, or --load LOAD.toml",
+        )
+    if options.load is not None:
+        from predictor.cli.choose.load import choose_by_load  # noqa: PLC0415  # NumPy
+
+        return choose_by_load(options, console)
     if any(map(_is_language_model, options.models)):
         from predictor.cli.choose.language import run as run_language  # noqa: PLC0415
 

@@ -10,8 +10,8 @@ from predictor.cli.language_options import (
     count_option,
     length_options,
     model_option,
-    own_option,
     runtime_options,
+    stored_rates_option,
     weights_option,
 )
 from predictor.cli.parser import (
@@ -75,7 +75,7 @@ def add_generate(parser: Parser) -> None:
         help="new tokens a second that you measured there in this very run, or what llama-bench "
         "wrote, as JSON or as its table; calibrates that device and those near it; may be repeated",
     )
-    own_option(parser)
+    stored_rates_option(parser)
     parser.add_argument(
         "--report",
         metavar="FILE",

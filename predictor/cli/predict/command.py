@@ -27,6 +27,7 @@ from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.explain import OperatorTable, explain
+from predictor.services.prediction.hosts import host_sentences
 from predictor.services.prediction.predict import KnownTargets, predict
 from predictor.services.prediction.threads import threads_sentences
 
@@ -228,6 +229,7 @@ def prediction_document(
         notes = [
             *assumptions(model, prediction),
             *threads_sentences([target]),
+            *host_sentences([target]),
             *inferred_sentences([target.device]),
         ]
         entry = {**_entry(prediction), "notes": notes}

@@ -12,8 +12,8 @@ from predictor.cli.language_options import (
     cost_options,
     length_options,
     model_option,
-    own_option,
     runtime_options,
+    stored_rates_option,
     weights_option,
 )
 from predictor.cli.parser import (
@@ -54,7 +54,7 @@ def add_serve(parser: Parser) -> None:
     clock_options(parser)
     card_options(parser)
     measure_option(parser)
-    own_option(parser)
+    stored_rates_option(parser)
     json_option(parser)
 
 

@@ -18,13 +18,18 @@ _DESKTOP_WIDTH: Final = 6.0
 _USUAL_WIDTH: Final = 4.0  # of a host whose design is not known
 
 
+def host_clock_ghz(device: Device) -> float | None:
+    """Return the highest clock of the host, None where it is not stated."""
+    return device.metric("host_clock_ghz")
+
+
 def host_pace(device: Device) -> float:
     """Return how many starts the host makes while a current desktop makes one.
 
     1 where the clock of the host is not known. Half of the instructions that a wide core could
     decode find nothing to do, hence the root.
     """
-    clock_ghz = device.metric("host_clock_ghz")
+    clock_ghz = host_clock_ghz(device)
     if clock_ghz is None:
         return 1.0
     design = architectures().get(device.host_architecture)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
 from operator import not_
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -43,7 +43,8 @@ _HALVING: Final = frozenset({Family.MOBILE_GPU, Family.NPU, Family.ASIC})
 _CONVERSIONS: Final = 0.3
 
 
-class RunRates(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRates:
     """Rates of the hardware that a run uses, MACs a second; NaN where a fact is not known.
 
     What software loses beside them, on one core or outside matrix units, is not in them.
@@ -65,7 +66,7 @@ class RunRates(NamedTuple):
     start_pace: float = 1.0
 
 
-_UNKNOWN: Final = RunRates(*[np.nan] * 5)
+_UNKNOWN: Final = RunRates(matrix=np.nan, vector=np.nan, tf32=np.nan, unit=np.nan, core_hz=np.nan)
 
 
 def as_run(target: Target) -> Target:
@@ -137,7 +138,8 @@ def _processor_rates(target: Target, lanes: Sequence[float]) -> RunRates:
         macs = busy_rate(of_core, threads)
     # Of a core alone, so that further threads never make a block or a start slower.
     unit = max(k.clock_hz(1) * width for k, width in zip(kinds, lanes, strict=True))
-    return RunRates(macs, macs, np.nan, unit, max(kind.clock_hz(1) for kind in kinds))
+    core_hz = max(kind.clock_hz(1) for kind in kinds)
+    return RunRates(matrix=macs, vector=macs, tf32=np.nan, unit=unit, core_hz=core_hz)
 
 
 def _chip_rates(target: Target) -> RunRates:
@@ -147,12 +149,12 @@ def _chip_rates(target: Target) -> RunRates:
     single = sustained_fp32_macs_per_s(device)
     interpreted = runtime_of(target.configuration.runtime).interpreted
     return RunRates(
-        matrix,
-        matrix if single is None else single,
-        tf32_macs_per_s(device),
-        unit_macs_per_s(device, number_format),
-        np.nan,
-        host_pace(device) if interpreted else 1.0,
+        matrix=matrix,
+        vector=matrix if single is None else single,
+        tf32=tf32_macs_per_s(device),
+        unit=unit_macs_per_s(device, number_format),
+        core_hz=np.nan,
+        start_pace=host_pace(device) if interpreted else 1.0,
     )
 
 

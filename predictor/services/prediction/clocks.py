@@ -215,7 +215,7 @@ def at_clocks(
         clocks=clocks,
         default=operating.default_clocks(target.device),
         factor=factor,
-        energy=None if point is None else _energy(clocked, point),
+        energy=None if point is None else energy_of(clocked, point),
     )
 
 
@@ -308,7 +308,7 @@ def _with_factor(
     )
 
 
-def _energy(prediction: Prediction, point: OperatingPoint) -> Energy | None:
+def energy_of(prediction: Prediction, point: OperatingPoint) -> Energy | None:
     """Return the energy of a run in a mode that states its power limit, else None."""
     if point.power_w is None or prediction.latency_ms is None:
         return None

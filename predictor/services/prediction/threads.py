@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
 
 from predictor.core.records import Target
-from predictor.core.text import plural
-
-_MAX_NAMES: Final = 2  # devices; more of them are counted
+from predictor.presentation.wording import device_names
 
 
 def threads_sentences(targets: Sequence[Target]) -> list[str]:
@@ -43,5 +40,4 @@ def _computing(counts: Collection[int]) -> str:
 
 
 def _names(targets: Sequence[Target]) -> str:
-    names = list(dict.fromkeys(target.device.name for target in targets))
-    return " and ".join(names) if len(names) <= _MAX_NAMES else plural(len(names), "device")
+    return device_names(target.device for target in targets)

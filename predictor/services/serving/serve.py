@@ -286,18 +286,18 @@ class _Server:
     def _largest(self, table: StepTable, batching: Batching, capacity: float) -> float:
         """Return the largest rate at which the limits are kept, 0 where they never are."""
 
-        def is_kept(rate: float) -> bool:
+        def is_met(rate: float) -> bool:
             count = _SEARCHED if not self._load.trace else self._load.requests
             requests = self._requests(self._arrivals(rate), count)
             within = _within(simulate(table, batching, requests), self._load.limits)
             return bool(settled(within).mean() >= self._load.limits.share)
 
         low, high = _MIN_SHARE * capacity, capacity
-        if not is_kept(low):
+        if not is_met(low):
             return 0.0
         for _ in range(_SEARCH_STEPS):
             middle = (low + high) / 2
-            low, high = (middle, high) if is_kept(middle) else (low, middle)
+            low, high = (middle, high) if is_met(middle) else (low, middle)
         return low
 
     def _under(

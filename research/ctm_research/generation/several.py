@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -81,9 +81,9 @@ class Several:
         """Return the time of a prompt, or of a token, by physics."""
         group, passes = group_of(self.form), self.passes
         if self.phase is Phase.DECODE:
-            return _total(decode_parts(passes, self.machine, c, group))
+            return _total(decode_parts(passes, self.machine, c, group).values())
         share = pipeline_share(self.cards.count, 1, len(passes.flops), c.flow)
-        return share * _total(prefill_parts(passes, self.machine, c, group))
+        return share * _total(prefill_parts(passes, self.machine, c, group).values())
 
     @property
     def published_s(self) -> float:
@@ -91,8 +91,8 @@ class Several:
         return (self.tokens if self.phase is Phase.PREFILL else 1) / self.tokens_per_s
 
 
-def _total(parts: Mapping[object, Floats]) -> float:
-    return float(sum(part.sum() for part in parts.values()))
+def _total(parts: Iterable[Floats]) -> float:
+    return float(sum(part.sum() for part in parts))
 
 
 def read_several(folder: Path, devices: Mapping[str, Device]) -> list[Several]:
@@ -131,7 +131,8 @@ def fit_several(rows: Sequence[Several], backend: Backend) -> Coefficients:
         ("flow", Phase.PREFILL, _FLOWS),
     ):
         of = [row for row in rows if row.phase is phase]
-        tried = [replace(c, **{name: float(value)}) for value in values]
+        changes: list[dict[str, Any]] = [{name: float(value)} for value in values]
+        tried = [replace(c, **change) for change in changes]
         c = min(tried, key=lambda one: float(np.median(np.abs(errors_of(of, backend, one)))))
     return c
 

@@ -1,0 +1,96 @@
+"""The work of ``ctm load``: reads the file and its models, simulates, prints the answer."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from predictor.cli.catalogue import named_devices, open_catalogue
+from predictor.cli.console import Console
+from predictor.cli.load.text import load_text
+from predictor.cli.measured import measured_of
+from predictor.cli.predicting import BUDGET_MISSED, PredictionStore
+from predictor.cli.reading import reading
+from predictor.core.errors import InputError
+from predictor.graph.model import Model
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.loads.boxes import box_of_devices, box_of_load, check_mode, named_box
+from predictor.services.loads.carry import ModelKey, Models, carry, check_units
+from predictor.services.loads.costs import Evidence, target_of
+from predictor.services.loads.document import load_document
+from predictor.services.loads.load_file import read_load
+from predictor.services.loads.models import model_paths
+from predictor.services.loads.placement import open_units
+from predictor.services.loads.records import Box, Load
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Answer what the box does with the load; nothing is stored."""
+    load = read_load(options.load)
+    paths = model_paths(load)
+    catalogue = open_catalogue(options, console)
+    box = _box(options, load, catalogue, console)
+    check_units(load, box)
+    models = models_of(paths)
+    with closing(PredictionStore(options.store)) as store:
+        answer = carry(load, box, models, evidence_of(options, load, [box], models, store))
+        if options.json:
+            console.document(load_document(answer))
+        else:
+            console.result(load_text(answer))
+        stored = store.exit_code(console, "your measurements were not used")
+    return stored or (0 if answer.holds else BUDGET_MISSED)
+
+
+def _box(options: argparse.Namespace, load: Load, catalogue: Catalogue, console: Console) -> Box:
+    """Return the box of the options, else of the load."""
+    devices = named_devices(options.device, catalogue, console)
+    if options.box:
+        box = named_box(options.box, catalogue)
+    elif devices:
+        box = box_of_devices(devices)
+    else:
+        box = box_of_load(load, catalogue)
+    if options.mode:
+        box = replace(box, mode=options.mode)
+        check_mode(box, _wrong_mode)
+    return box
+
+
+def _wrong_mode(reason: str) -> InputError:
+    return InputError("--mode", reason, "name one of them")
+
+
+def models_of(paths: Mapping[ModelKey, Path]) -> dict[ModelKey, Model]:
+    """Read the models of a load."""
+    models: dict[ModelKey, Model] = {}
+    for key, path in paths.items():
+        bound = argparse.Namespace(batch=None, dim=list(key[1]), shape=[])
+        with reading([str(path)], bound) as readings:
+            models[key] = readings[0].result()
+    return models
+
+
+def evidence_of(
+    options: argparse.Namespace,
+    load: Load,
+    boxes: Sequence[Box],
+    models: Models,
+    store: PredictionStore,
+) -> Evidence:
+    """Return what the user measured of the targets and models of a load."""
+    targets = {
+        target.id: target
+        for box in boxes
+        for stream in load.streams
+        for stage in stream.stages
+        for name in open_units(stage, box)
+        if name in box.units
+        for target in [target_of(stage, box.units[name])]
+    }
+    measured = store.signatures(list(targets.values()))
+    measurements, devices = measured_of(options, store, list(models.values()), (), measured)
+    return Evidence(tuple(measurements), measured, devices)

@@ -1,0 +1,76 @@
+"""The text of ``ctm load``: streams, stages and units, then what stands behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from predictor.cli.tables import render_table
+from predictor.core.text import printable
+from predictor.presentation.wording import number
+from predictor.services.loads.answers import Answer, StreamAnswer
+from predictor.services.loads.sentences import headline, interval, sentences
+from predictor.services.serving.sentences import percent
+
+_STREAMS = ("Stream", "Items/s", "P50 ms", "80 %", "P90", "80 %", "P99", "80 %", "Deadline",
+            "Missed", "Chance")  # fmt: skip
+_STAGES = ("Stage", "Unit", "Runs", "ms a run", "80 %", "Batch", "Of the unit", "Basis")
+_UNITS = ("Unit", "Device", "Busy", "80 %")
+
+
+def load_text(answer: Answer) -> str:
+    """Return the text."""
+    stages = [row for stream in answer.streams for row in _stages(stream)]
+    blocks = [
+        printable(headline(answer)),
+        render_table(_STREAMS, [*map(_stream, answer.streams)], " " + "r" * 10),
+        render_table(_STAGES, stages, "  rrrrr"),
+        render_table(_UNITS, _units(answer), "  rr"),
+        "\n".join(map(printable, sentences(answer))),
+    ]
+    return "\n\n".join(blocks)
+
+
+def _stream(answer: StreamAnswer) -> Sequence[str]:
+    stream = answer.stream
+    count = f"{stream.count} × " if stream.count > 1 else ""
+    cells = [printable(stream.name), f"{count}{number(stream.rate_per_s)}"]
+    for value in (answer.p50_ms, answer.p90_ms, answer.p99_ms):
+        cells += [number(value.median), interval(value)]
+    has_deadline = stream.deadline_ms is not None
+    return [
+        *cells,
+        f"{number(stream.deadline_ms)} ms" if has_deadline else "—",
+        percent(answer.missed) if has_deadline else "—",
+        percent(answer.chance),
+    ]
+
+
+def _stages(answer: StreamAnswer) -> list[list[str]]:
+    rows = []
+    for stage in answer.stages:
+        prediction = stage.cost.prediction
+        low, high = prediction.low80_ms, prediction.high80_ms
+        configuration = prediction.configuration
+        rows.append([
+            printable(f"{answer.stream.name}: {stage.stage.name}"),
+            f"{stage.unit} ({configuration.runtime}, {configuration.precision})",
+            number(stage.stage.per_item),
+            number(prediction.latency_ms),
+            f"{number(low)} – {number(high)}" if low and high else "—",
+            number(stage.mean_batch),
+            percent(stage.share),
+            prediction.basis.value if prediction.basis else "—",
+        ])  # fmt: skip
+    return rows
+
+
+def _units(answer: Answer) -> list[list[str]]:
+    return [
+        [
+            unit.name,
+            printable(unit.device) + (f" × {unit.count}" if unit.count > 1 else ""),
+            percent(unit.utilisation.median),
+            f"{percent(unit.utilisation.low)} – {percent(unit.utilisation.high)}",
+        ]
+        for unit in answer.units
+    ]

@@ -1,0 +1,109 @@
+"""What would leave the busiest unit more time, by predictions: a batch, INT8, another unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from predictor.core.records import Precision
+from predictor.services.loads.answers import Advice, StageAnswer
+from predictor.services.loads.costs import RunCost, in_precision
+from predictor.services.loads.placement import Assignment, Costs, simulation_of
+from predictor.services.loads.records import Box, Load, Stage
+from predictor.services.prediction.targets import resolve_targets, supports
+
+_BATCH: Final = 4
+_USEFUL: Final = 0.97  # of the utilisation before
+CostOf = Callable[[Stage, str], RunCost]
+
+
+class Advisor:
+    """Changes of the stage that binds.
+
+    Args:
+        load: streams and their stages.
+        box: that they run on.
+        assignment: of stages to units.
+        costs: of the stages on the units of the assignment.
+        binding: the stage that takes most of the busiest unit.
+        cost: predicts a stage on a unit.
+    """
+
+    def __init__(
+        self,
+        load: Load,
+        box: Box,
+        assignment: Assignment,
+        costs: Costs,
+        binding: StageAnswer,
+        cost: CostOf,
+    ) -> None:
+        self._load, self._box, self._assignment = load, box, assignment
+        self._costs, self._binding, self._cost = costs, binding, cost
+        self._i, self._j = next(
+            (i, j)
+            for i, stream in enumerate(load.streams)
+            for j, stage in enumerate(stream.stages)
+            if stage is binding.stage
+        )
+        self._place = list(box.units).index(binding.unit)
+
+    def all(self) -> tuple[Advice, ...]:
+        """Return the changes that help, the most helpful first."""
+        stage, unit = self._binding.stage, self._binding.unit
+        changes: list[tuple[str, Stage, str]] = []
+        if stage.batch < _BATCH:
+            batched = replace(stage, batch=_BATCH)
+            changes.append((f"batches of {_BATCH}", batched, unit))
+        (target,) = resolve_targets([self._box.units[unit].device])
+        int8 = in_precision(stage, Precision.INT8)
+        is_int8 = self._binding.cost.prediction.configuration.precision is Precision.INT8
+        if not is_int8 and supports(
+            target.device, replace(target.configuration, precision=Precision.INT8)
+        ):
+            changes.append(("INT8", int8, unit))
+        free = replace(stage, runtime="", precision="")
+        changes += [(f"on {name}", free, name) for name in self._box.units if name != unit]
+        before = self._strain(self._assignment, self._costs)
+        helpful = [
+            change
+            for words, changed, name in changes
+            if (change := self._change(words, changed, name)) is not None
+            and change.busiest < before * _USEFUL
+        ]
+        return tuple(sorted(helpful, key=lambda change: change.busiest))
+
+    def _change(self, words: str, stage: Stage, unit: str) -> Advice | None:
+        cost = self._cost(stage, unit)
+        if cost.prediction.latency_ms is None:
+            return None
+        stream = self._load.streams[self._i]
+        stages = (*stream.stages[: self._j], stage, *stream.stages[self._j + 1 :])
+        streams = list(self._load.streams)
+        streams[self._i] = replace(stream, stages=stages)
+        row = self._assignment[self._i]
+        rows = list(self._assignment)
+        rows[self._i] = (*row[: self._j], unit, *row[self._j + 1 :])
+        costs = {**self._costs, (self._i, self._j): {unit: cost}}
+        load = replace(self._load, streams=tuple(streams))
+        simulation = simulation_of(load, self._box, tuple(rows), costs, 1)
+        demand = simulation.demand(None, simulation.stated)
+        return Advice(
+            words=f"{stage.name} {words}"
+            if words.startswith("on ")
+            else f"{stage.name} in {words}",
+            before_ms=_run_ms(self._binding.cost),
+            after_ms=_run_ms(cost),
+            utilisation=float(demand[self._place]),
+            busiest=float(demand.max()),
+            few_chips=cost.prediction.few_chips,
+        )
+
+    def _strain(self, assignment: Assignment, costs: Costs) -> float:
+        simulation = simulation_of(self._load, self._box, assignment, costs, 1)
+        return float(simulation.demand(None, simulation.stated).max())
+
+
+def _run_ms(cost: RunCost) -> float:
+    return float(cost.batch_ms[-1]) / len(cost.batch_ms)

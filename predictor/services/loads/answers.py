@@ -1,0 +1,140 @@
+"""Records of what a box does with a load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from predictor.services.loads.costs import RunCost
+from predictor.services.loads.records import Box, Load, Stage, Stream
+from predictor.services.serving.records import Between
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageAnswer:
+    """A stage on its unit.
+
+    Attributes:
+        stage: as stated.
+        unit: name of its unit.
+        cost: of its runs.
+        mean_batch: runs of a batch on average.
+        share: of the unit's time that its runs need.
+    """
+
+    stage: Stage
+    unit: str
+    cost: RunCost
+    mean_batch: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamAnswer:
+    """The items of streams alike.
+
+    Attributes:
+        stream: as stated.
+        stages: of its pipeline.
+        alone_ms: an item without any other.
+        p50_ms, p90_ms, p99_ms: of the items, with the 80 % interval over the draws.
+        missed: share of the items over the deadline, on average over the draws.
+        chance: that the deadline is kept.
+        largest_count: of the streams, the others as stated, that hold with the load's chance.
+        joules: of an item, with their 80 % interval; None where no power is stated.
+    """
+
+    stream: Stream
+    stages: tuple[StageAnswer, ...]
+    alone_ms: float
+    p50_ms: Between
+    p90_ms: Between
+    p99_ms: Between
+    missed: float
+    chance: float
+    largest_count: int
+    joules: Between | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitAnswer:
+    """A unit: the share of its time in which it runs, over 1 where it has more to do."""
+
+    name: str
+    device: str
+    count: int
+    utilisation: Between
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryAnswer:
+    """Memory in bytes of models on the units that share one, or on a unit that has its own."""
+
+    where: str
+    bytes: float
+    of_bytes: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """A change that leaves the binding unit more time.
+
+    Attributes:
+        words: what to change.
+        before_ms, after_ms: of a run.
+        utilisation: of the binding unit afterwards, by the P50.
+        busiest: of any unit afterwards.
+        few_chips: whether the prediction's class was checked on few chips.
+    """
+
+    words: str
+    before_ms: float
+    after_ms: float
+    utilisation: float
+    busiest: float
+    few_chips: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a box does with a load.
+
+    Attributes:
+        load, box: of the question.
+        streams, units: with their figures.
+        chance: that all streams keep their deadlines.
+        largest_factor: on all rates, up to which the load holds with its chance; 0 for none.
+        binding: the stage that takes most of the busiest unit.
+        advice: the most helpful first.
+        memory: by where it is.
+        watts: that the runs draw on average, idle time apart; None where no power is stated.
+        budget_w: of the box or its mode; None where none is stated.
+        simulated: items.
+    """
+
+    load: Load
+    box: Box
+    streams: tuple[StreamAnswer, ...]
+    units: tuple[UnitAnswer, ...]
+    chance: float
+    largest_factor: float
+    binding: StageAnswer
+    advice: tuple[Advice, ...]
+    memory: tuple[MemoryAnswer, ...]
+    watts: Between | None
+    budget_w: float | None
+    simulated: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether the models fit the memory, as far as it is known."""
+        return all(m.of_bytes is None or m.bytes <= m.of_bytes for m in self.memory)
+
+    @property
+    def within_watts(self) -> bool:
+        """Whether the runs stay within the budget, as far as both are known."""
+        return self.watts is None or self.budget_w is None or self.watts.median <= self.budget_w
+
+    @property
+    def holds(self) -> bool:
+        """Whether the load holds with its chance, in the memory and watts of the box."""
+        return self.chance >= self.load.chance and self.fits and self.within_watts

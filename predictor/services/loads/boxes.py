@@ -1,0 +1,184 @@
+"""The box that a load runs on: a shipped one, a file, devices by name, or a table of the load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from predictor.core.errors import InputError
+from predictor.core.records import Device
+from predictor.core.text import printable
+from predictor.core.toml_tables import Readers, integer, number, one_text
+from predictor.cost.rates.power import rated_watts
+from predictor.devices.boxes import MAX_SERVERS, BoxFile, read_box, shipped_boxes
+from predictor.devices.operating import power_modes
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.loads.records import Box, Load, Unit
+
+_NONE: Final = "name one with --box ID, or write a table [box] with id or units"
+_SHORT: Final = {"mobile_cpu": "cpu", "mobile_gpu": "gpu"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    device: str
+    count: int = 1
+
+
+def all_boxes(catalogue: Catalogue) -> tuple[Box, ...]:
+    """Return the boxes that ship.
+
+    Raises:
+        InputError: a file is damaged, or names no device of the catalogue.
+    """
+    return tuple(_of_file(entry, catalogue) for entry in shipped_boxes())
+
+
+def named_box(text: str, catalogue: Catalogue) -> Box:
+    """Return the box of an id or of a file's path.
+
+    Raises:
+        InputError: there is none of this id, or the file is wrong.
+    """
+    if text.casefold().endswith(".json"):
+        return _of_file(read_box(text), catalogue)
+    boxes = {entry.id: entry for entry in shipped_boxes()}
+    if text not in boxes:
+        raise InputError(text, "is no box", f"choose one of {', '.join(boxes)}, or a file")
+    return _of_file(boxes[text], catalogue)
+
+
+def box_of_devices(devices: Sequence[Device]) -> Box:
+    """Return devices as a box; a unit is called by its family, or by its id where two are alike."""
+    families = [_SHORT.get(device.family.value, device.family.value) for device in devices]
+    units = {}
+    for device, family in zip(devices, families, strict=True):
+        name = family if families.count(family) == 1 else device.id
+        units[name] = Unit(name, device)
+    name = " and ".join(device.name for device in devices)
+    return Box(id="+".join(device.id for device in devices), name=name, units=units)
+
+
+def box_of_load(load: Load, catalogue: Catalogue) -> Box:
+    """Return the box of the table ``[box]`` of a load.
+
+    Raises:
+        InputError: the table names none, or a fact of it is wrong; with its line.
+    """
+    if not load.box:
+        raise InputError(str(load.file.path), "it names no box", _NONE)
+    values = load.file.values(load.box_line, load.box, _BOX)
+    sources = [key for key in ("id", "file", "units") if key in values]
+    if len(sources) != 1:
+        raise load.wrong(load.box_line, "box", "it needs one of id, file and units")
+    source = sources[0]
+    try:
+        box = _of_table(values, load, catalogue)
+    except InputError as error:
+        where = load.file.line_of(source, load.box_line)
+        raise InputError(
+            f"{load.file.path}, line {where}, {source}: {error.subject}",
+            error.reason,
+            error.action,
+        ) from error
+    facts = {key: values[key] for key in ("mode", "power_w", "memory_gb", "host_cores")
+             if key in values}  # fmt: skip
+    box = replace(box, **facts)
+    check_mode(box, lambda reason: load.wrong(load.box_line, "mode", reason))
+    return box
+
+
+def check_mode(box: Box, error: Any) -> None:
+    """Raise ``error(reason)`` where no unit of a box has its mode."""
+    if not box.mode or any(box.point(unit) for unit in box.units.values()):
+        return
+    units = box.units.values()
+    modes = dict.fromkeys(point.name for unit in units for point in power_modes(unit.device))
+    names = ", ".join(map(printable, modes))
+    raise error(f"no unit of {box.id} has a mode {printable(box.mode)}; there is {names or 'none'}")
+
+
+def budget_watts(box: Box) -> float | None:
+    """Return the watts of a box: of its mode, else stated, else its devices' together."""
+    modes = [point.power_w for unit in box.units.values() if (point := box.point(unit))]
+    stated = [watts for watts in modes if watts is not None]
+    if stated:
+        return max(stated)
+    if box.power_w is not None:
+        return box.power_w
+    rated = [rated_watts(unit.device) for unit in box.units.values()]
+    return rated[0] if len(rated) == 1 else None
+
+
+def box_entry(box: Box) -> dict[str, object]:
+    """Return a box as plain values, with the facts that follow from its devices."""
+    return {
+        "id": box.id,
+        "name": box.name,
+        "mode": box.mode or None,
+        "units": {
+            unit.name: {"device": unit.device.id, "count": unit.count}
+            for unit in box.units.values()
+        },
+        "shared_memory_bytes": box.memory_bytes,
+        "shared_bandwidth_bytes_per_s": box.bandwidth_bytes_per_s,
+        "host_cores": box.cores,
+        "power_w": box.power_w,
+        "sources": dict(box.sources),
+    }
+
+
+def _of_table(values: Mapping[str, Any], load: Load, catalogue: Catalogue) -> Box:
+    if "id" in values:
+        return named_box(values["id"], catalogue)
+    if "file" in values:
+        return _of_file(read_box(load.file.path.parent / values["file"]), catalogue)
+    units = {
+        name: Unit(name, catalogue.find(entry.device), entry.count)
+        for name, entry in values["units"].items()
+    }
+    return Box(id="box", name=values.get("name", Path(load.file.path).stem), units=units)
+
+
+def _of_file(entry: BoxFile, catalogue: Catalogue) -> Box:
+    units = {
+        name: Unit(name, catalogue.find(unit.device), unit.count)
+        for name, unit in entry.units.items()
+    }
+    return Box(
+        id=entry.id,
+        name=entry.name,
+        units=units,
+        mode=entry.mode,
+        power_w=entry.power_w,
+        host_cores=entry.host_cores,
+        sources=entry.sources,
+    )
+
+
+def _units(value: object) -> dict[str, _Entry]:
+    if not isinstance(value, dict) or not value:
+        raise ValueError
+    return {name: _unit(entry) for name, entry in value.items()}
+
+
+def _unit(value: object) -> _Entry:
+    if isinstance(value, dict):
+        if not value.keys() <= {"device", "count"}:
+            raise ValueError
+        return _Entry(one_text(value.get("device")), integer(value.get("count", 1), 1, MAX_SERVERS))
+    return _Entry(one_text(value))
+
+
+_BOX: Final[Readers] = {
+    "id": (one_text, "the id of a box"),
+    "file": (one_text, "the path of a box file"),
+    "units": (_units, "a table of units: NAME = DEVICE or NAME = {device = ID, count = N}"),
+    "name": (one_text, "a text"),
+    "mode": (one_text, "the name of a power mode"),
+    "power_w": (lambda value: number(value, 0.0, 1e6), "a number of watts over 0"),
+    "memory_gb": (lambda value: number(value, 0.0, 1e6), "a number over 0"),
+    "host_cores": (lambda value: integer(value, 1, 4096), "a whole number from 1"),
+}

@@ -1,0 +1,317 @@
+"""What a box carries of a load: one answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.graph.model import Model
+from predictor.services.loads.advice import Advisor
+from predictor.services.loads.answers import (
+    Answer,
+    MemoryAnswer,
+    StageAnswer,
+    StreamAnswer,
+    UnitAnswer,
+)
+from predictor.services.loads.boxes import budget_watts
+from predictor.services.loads.costs import Evidence, RunCost, run_costs
+from predictor.services.loads.placement import (
+    Assignment,
+    Costs,
+    alone_ms,
+    best_assignment,
+    open_units,
+    path_ms,
+    simulation_of,
+)
+from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream
+from predictor.services.loads.simulate import Draw, Scaled, Simulation
+from predictor.services.serving.records import Between
+
+Floats = NDArray[np.float64]
+ModelKey = tuple[str, tuple[tuple[str, int], ...]]
+"""A model by its file as written and the values of open dimensions."""
+Models = Mapping[ModelKey, Model]
+
+_SEARCHED: Final = 500  # items of a draw in a search
+_STEPS: Final = 7
+_MIN_FACTOR: Final = 1 / 64
+
+
+def model_key(stage: Stage) -> ModelKey:
+    """Return the key of a stage's model among ``Models``."""
+    return stage.model, tuple(sorted(stage.dims.items()))
+
+
+def carry(
+    load: Load,
+    box: Box,
+    models: Models,
+    evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+) -> Answer:
+    """Predict what a box does with a load.
+
+    Args:
+        load: streams and their pipelines.
+        box: the units.
+        models: of all stages.
+        evidence: the user's measurements.
+
+    Raises:
+        InputError: a stage names a unit that the box lacks, has no number, or a deadline is under
+            the bound of its stages; with the line of the file.
+    """
+    check_units(load, box)
+    (costs,) = costs_of(load, [box], models, evidence)
+    assignment = best_assignment(load, box, costs)
+    check_deadlines(load, box, assignment, costs)
+    return _Carrying(load, box, assignment, costs, models, evidence).answer()
+
+
+def costs_of(load: Load, boxes: Sequence[Box], models: Models, evidence: Evidence) -> list[Costs]:
+    """Return the costs of all stages on the units that they may run on, a mapping a box."""
+    costs: list[dict[tuple[int, int], dict[str, RunCost]]] = [{} for _ in boxes]
+    for i, stream in enumerate(load.streams):
+        for j, stage in enumerate(stream.stages):
+            units = [(box, box.units[name]) for box in boxes for name in open_units(stage, box)]
+            rows = iter(run_costs(stage, models[model_key(stage)], units, evidence))
+            for entry, box in zip(costs, boxes, strict=True):
+                entry[i, j] = {name: next(rows) for name in open_units(stage, box)}
+    return list(costs)
+
+
+def check_units(load: Load, box: Box) -> None:
+    """Raise InputError, with its line, for a unit that a box lacks."""
+    for stream in load.streams:
+        for stage in stream.stages:
+            if stage.unit != AUTO and stage.unit not in box.units:
+                reason = f"{box.id} has no unit {stage.unit}; it has {', '.join(box.units)}"
+                raise load.wrong(stage.line, "unit", reason)
+
+
+def check_deadlines(load: Load, box: Box, assignment: Assignment, costs: Costs) -> None:
+    """Raise InputError, with its line, for a deadline under the bound of its stages."""
+    for i, (stream, names) in enumerate(zip(load.streams, assignment, strict=True)):
+        bounds = {
+            stage.name: (costs[i, j][name].prediction.bound_ms or 0.0) * (stage.per_item >= 1)
+            for j, (stage, name) in enumerate(zip(stream.stages, names, strict=True))
+        }
+        bound = path_ms(stream, bounds)
+        if stream.deadline_ms is not None and stream.deadline_ms < bound:
+            raise load.wrong(
+                stream.line,
+                "deadline_ms",
+                f"{stream.deadline_ms:g} ms is under the bound of its stages on {box.id}, "
+                f"{bound:.3g} ms, which no run beats",
+            )
+
+
+class _Carrying:
+    """A load on a box with its stages placed."""
+
+    def __init__(
+        self,
+        load: Load,
+        box: Box,
+        assignment: Assignment,
+        costs: Costs,
+        models: Models,
+        evidence: Evidence,
+    ) -> None:
+        self._load, self._box, self._assignment = load, box, assignment
+        self._models, self._evidence = models, evidence
+        self._all_costs = costs
+        self._costs: list[list[RunCost]] = [
+            [costs[i, j][name] for j, name in enumerate(names)]
+            for i, names in enumerate(assignment)
+        ]
+        self._simulation: Simulation = simulation_of(load, box, assignment, costs, load.draws)
+
+    def answer(self) -> Answer:
+        """Return the answer."""
+        load, simulation = self._load, self._simulation
+        items = max(load.items // load.draws, 100)
+        runs = [simulation.run(draw, simulation.stated, items) for draw in range(load.draws)]
+        keeping = np.array([simulation.keeps(run) for run in runs], np.bool_)
+        streams = tuple(
+            self._stream(i, runs, float(keeping[:, i].mean())) for i in range(len(load.streams))
+        )
+        units = self._units(runs)
+        binding = self._binding(streams, units)
+        joules = [stream.joules for stream in streams]
+        placed = self._assignment, self._all_costs
+        advisor = Advisor(load, self._box, *placed, binding, self._cost)
+        return Answer(
+            load=load,
+            box=self._box,
+            streams=streams,
+            units=units,
+            chance=float(keeping.all(axis=1).mean()),
+            largest_factor=self._largest_factor(),
+            binding=binding,
+            advice=advisor.all(),
+            memory=self._memory(),
+            watts=self._watts(joules),
+            budget_w=budget_watts(self._box),
+            simulated=sum(len(latency) for run in runs for latency in run.latency_ms),
+        )
+
+    def _cost(self, stage: Stage, unit: str) -> RunCost:
+        model = self._models[model_key(stage)]
+        place = self._box, self._box.units[unit]
+        return run_costs(stage, model, [place], self._evidence)[0]
+
+    def _stream(self, i: int, runs: Sequence[Draw], chance: float) -> StreamAnswer:
+        stream, names = self._load.streams[i], self._assignment[i]
+        ends = np.array([_percentiles(run.latency_ms[i]) for run in runs])
+        limit = stream.deadline_ms or math.inf
+        missed = [float((run.latency_ms[i] > limit).mean()) for run in runs]
+        return StreamAnswer(
+            stream=stream,
+            stages=self._stages(i, runs),
+            alone_ms=alone_ms(stream, self._costs[i], self._box, names),
+            p50_ms=_between(ends[:, 0]),
+            p90_ms=_between(ends[:, 1]),
+            p99_ms=_between(ends[:, 2]),
+            missed=float(np.mean(missed)) if stream.deadline_ms is not None else 0.0,
+            chance=chance,
+            largest_count=self._largest_count(i),
+            joules=self._joules(stream, self._costs[i]),
+        )
+
+    def _stages(self, i: int, runs: Sequence[Draw]) -> tuple[StageAnswer, ...]:
+        stream = self._load.streams[i]
+        answers = []
+        for j, (stage, name) in enumerate(zip(stream.stages, self._assignment[i], strict=True)):
+            cost = self._costs[i][j]
+            mean_batch = float(np.mean([run.batches[i][j] for run in runs]))
+            size = min(max(round(mean_batch), 1), stage.batch)
+            runs_per_s = stream.rate_per_s * stream.count * stage.per_item
+            seconds = float(cost.batch_ms[size - 1]) / 1000 / size
+            share = runs_per_s * seconds / self._box.units[name].count
+            answers.append(
+                StageAnswer(stage=stage, unit=name, cost=cost, mean_batch=mean_batch, share=share)
+            )
+        return tuple(answers)
+
+    def _units(self, runs: Sequence[Draw]) -> tuple[UnitAnswer, ...]:
+        shares = np.array([run.utilisation for run in runs])
+        return tuple(
+            UnitAnswer(
+                name=unit.name,
+                device=unit.device.name,
+                count=unit.count,
+                utilisation=_between(shares[:, place]),
+            )
+            for place, unit in enumerate(self._box.units.values())
+        )
+
+    def _binding(self, streams: Sequence[StreamAnswer], units: Sequence[UnitAnswer]) -> StageAnswer:
+        """Return the stage with the largest share of the busiest unit."""
+        busiest = max(units, key=lambda unit: unit.utilisation.median).name
+        stages = [stage for stream in streams for stage in stream.stages if stage.unit == busiest]
+        return max(stages, key=lambda stage: stage.share)
+
+    def _largest_factor(self) -> float:
+        """Return the largest factor on the rates with which the load holds with its chance."""
+        counts = self._simulation.stated.counts
+        high = self._full_factor()
+
+        def holds(factor: float) -> bool:
+            load = Scaled(factor, counts)
+            return self._simulation.chance(load, _SEARCHED, self._load.chance) >= self._load.chance
+
+        low = high * _MIN_FACTOR
+        if not holds(low):
+            return 0.0
+        for _ in range(_STEPS):
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return low
+
+    def _full_factor(self) -> float:
+        """Return the factor at which a unit is full under the draw that has to hold."""
+        simulation = self._simulation
+        demands = [
+            float(simulation.demand(draw, simulation.stated).max())
+            for draw in range(simulation.draws)
+        ]
+        return 1 / float(np.quantile(demands, self._load.chance))
+
+    def _largest_count(self, i: int) -> int:
+        """Return the largest number of a table's streams that holds, the others as stated."""
+        simulation, load = self._simulation, self._load
+        counts = simulation.stated.counts
+
+        def holds(count: int) -> bool:
+            changed = Scaled(1.0, (*counts[:i], count, *counts[i + 1 :]))
+            if (simulation.demand(None, changed) >= 1.0).any():
+                return False
+            return simulation.chance(changed, _SEARCHED, load.chance) >= load.chance
+
+        low, high = 0, 1
+        while high <= 64 * counts[i] and holds(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return low
+
+    def _joules(self, stream: Stream, row: Sequence[RunCost]) -> Between | None:
+        """Return the joules of an item's runs; None where a stage has none."""
+        ends = np.zeros(3)
+        for stage, cost in zip(stream.stages, row, strict=True):
+            if cost.energy_mj is None:
+                return None
+            # A batch of runs takes the power of the unit for its time.
+            ends += np.array(cost.energy_mj) / 1000 * stage.per_item * cost.of_full_batch
+        return Between(*ends.tolist())
+
+    def _watts(self, joules: Sequence[Between | None]) -> Between | None:
+        ends = np.zeros(3)
+        for stream, energy in zip(self._load.streams, joules, strict=True):
+            if energy is None:
+                return None
+            items = stream.rate_per_s * stream.count
+            ends += items * np.array([energy.median, energy.low, energy.high])
+        return Between(*ends.tolist())
+
+    def _memory(self) -> tuple[MemoryAnswer, ...]:
+        """Return the memory of models, one of a model on a unit, where all of it is known."""
+        used: dict[str, dict[tuple[str, str, str], float | None]] = {}
+        for i, names in enumerate(self._assignment):
+            for j, name in enumerate(names):
+                cost, unit = self._costs[i][j], self._box.units[name]
+                where = "shared" if unit.is_shared else name
+                target = cost.prediction.configuration
+                key = cost.prediction.fingerprint, name, str(target.precision)
+                models = used.setdefault(where, {})
+                models[key] = max(models.get(key) or 0.0, cost.memory_bytes or math.nan)
+        return tuple(
+            MemoryAnswer(where=where, bytes=sum(v or 0.0 for v in models.values()),
+                         of_bytes=self._room(where))
+            for where, models in used.items()
+            if not any(value is None or math.isnan(value) for value in models.values())
+        )  # fmt: skip
+
+    def _room(self, where: str) -> float | None:
+        if where == "shared":
+            return self._box.memory_bytes
+        return self._box.units[where].device.memory_bytes
+
+
+def _percentiles(latency_ms: Floats) -> list[float]:
+    if not len(latency_ms):
+        return [math.nan] * 3
+    return [float(v) for v in np.quantile(latency_ms, (0.5, 0.9, 0.99), method="inverted_cdf")]
+
+
+def _between(values: Floats) -> Between:
+    """Return the median over the draws and what 10 % and 90 % of them stay under."""
+    low, median, high = np.quantile(values, (0.1, 0.5, 0.9), method="inverted_cdf").tolist()
+    return Between(median, low, high)

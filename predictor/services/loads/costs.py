@@ -1,0 +1,204 @@
+"""What a run of a stage takes on a unit: its latency by batch with its error, memory and energy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.percentiles import Z80
+from predictor.core.prediction import Prediction
+from predictor.core.records import (
+    Basis,
+    Device,
+    Measurement,
+    OperatingPoint,
+    Precision,
+    Target,
+    TargetId,
+)
+from predictor.cost.clocks import ClockModel
+from predictor.cost.engine import NOTHING_MEASURED
+from predictor.devices.operating import clocks_of, default_clocks, power_modes
+from predictor.graph.model import Model
+from predictor.graph.scaling import at_batch
+from predictor.services.loads.records import Box, Stage, Unit
+from predictor.services.prediction.assumptions import needs_quantising
+from predictor.services.prediction.clocks import at_clocks, clock_model, energy_of
+from predictor.services.prediction.engines import open_engine
+from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
+from predictor.services.prediction.targets import resolve_targets
+from predictor.services.prediction.variants import ERROR_CORRELATION
+
+Floats = NDArray[np.float64]
+
+_SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)  # of batches that are predicted
+_WIDTHS: Final = {Precision.INT8: 0.25, Precision.FP16: 0.5, Precision.BF16: 0.5}
+
+
+class Evidence(NamedTuple):
+    """What the user measured, as ``predict`` takes it."""
+
+    measurements: Sequence[Measurement] = ()
+    measured: KnownTargets = NOTHING_MEASURED
+    devices: Mapping[str, Device] = NO_DEVICES
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RunCost:
+    """A run of a stage on a unit.
+
+    Attributes:
+        prediction: of one run; its problem says why there is no number.
+        batch_ms: P50 of a batch by its size, from 1, float64 [batch].
+        deviation: standard deviation of ln(latency).
+        shared: float64 [S], the part of that error that models on the unit have in common.
+        traffic_bytes: that a run moves.
+        memory_bytes: that its largest batch takes; None where it is not known.
+        energy_mj: of a run with its 80 % interval; None where no power is stated.
+        needs_quantising: whether it is of an INT8 model that the user still has to make.
+    """
+
+    prediction: Prediction
+    batch_ms: Floats
+    deviation: float
+    shared: Floats
+    traffic_bytes: float
+    memory_bytes: float | None
+    energy_mj: tuple[float, float, float] | None
+    needs_quantising: bool = False
+
+    @property
+    def of_full_batch(self) -> float:
+        """Time of a run of a full batch over that of a run by itself."""
+        return float(self.batch_ms[-1] / self.batch_ms[0]) / len(self.batch_ms)
+
+    @property
+    def floor(self) -> float:
+        """Smallest factor on the latency: the bound of the unit over it."""
+        bound_ms, latency_ms = self.prediction.bound_ms, self.prediction.latency_ms
+        return bound_ms / latency_ms if bound_ms and latency_ms else 0.0
+
+
+def run_costs(
+    stage: Stage,
+    model: Model,
+    places: Sequence[tuple[Box, Unit]],
+    evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+) -> list[RunCost]:
+    """Predict a stage on units of boxes, all in one call of the engine.
+
+    Args:
+        stage: with its batch and what it states of its configuration.
+        model: of the stage.
+        places: the boxes with their modes, and the units.
+        evidence: the user's measurements.
+    """
+    targets = [target_of(stage, unit) for _, unit in places]
+    predictions = predict([model], targets, "", *evidence)
+    ratios = _batch_ratios(model, targets, stage.batch)
+    costs = []
+    followed: dict[TargetId, ClockModel] = {}
+    for place, target, prediction, ratio in zip(
+        places, targets, predictions, ratios.T, strict=True
+    ):
+        box, unit = place
+        point = box.point(unit)
+        clocked = prediction
+        if point is not None and prediction.latency_ms is not None:
+            if target.id not in followed:
+                followed[target.id] = clock_model(model, target)
+            clocks = clocks_of(unit.device, point)
+            clocked = at_clocks(prediction, followed[target.id], target, clocks, point).prediction
+        point = point or _usual_point(unit.device)
+        costs.append(_run_cost(stage, model, target, clocked, point, ratio))
+    return costs
+
+
+def _run_cost(
+    stage: Stage,
+    model: Model,
+    target: Target,
+    prediction: Prediction,
+    point: OperatingPoint | None,
+    ratio: Floats,
+) -> RunCost:
+    energy = None if point is None else energy_of(prediction, point)
+    memory = prediction.memory
+    width = _WIDTHS.get(target.configuration.precision, 1.0)
+    grown = 0 if memory is None else memory.activations_bytes * (stage.batch - 1)
+    latency_ms = math.nan if prediction.latency_ms is None else prediction.latency_ms
+    return RunCost(
+        prediction=prediction,
+        batch_ms=latency_ms * ratio,
+        deviation=_deviation(prediction),
+        shared=_shared(prediction),
+        traffic_bytes=_traffic(model) * width,
+        memory_bytes=None if memory is None else float(memory.peak_bytes + grown),
+        energy_mj=None if energy is None else (energy.mj, energy.low80_mj, energy.high80_mj),
+        needs_quantising=needs_quantising(model, prediction),
+    )
+
+
+def target_of(stage: Stage, unit: Unit) -> Target:
+    """Return the target of a stage on a unit; what the stage leaves open is usual of the device."""
+    precision = Precision(stage.precision) if stage.precision else None
+    (target,) = resolve_targets([unit.device], stage.runtime or None, precision, stage.threads)
+    return target
+
+
+def in_precision(stage: Stage, precision: Precision) -> Stage:
+    """Return the stage in another precision."""
+    return replace(stage, precision=precision.value)
+
+
+def _usual_point(device: Device) -> OperatingPoint | None:
+    """Return the mode with a stated power that has a device's usual clocks; None without one."""
+    usual = default_clocks(device)
+    modes = [point for point in power_modes(device) if point.power_w is not None]
+    return next((point for point in modes if clocks_of(device, point) == usual), None)
+
+
+def _batch_ratios(model: Model, targets: Sequence[Target], batch: int) -> Floats:
+    """Return the P50 of batches of 1 to ``batch`` runs over that of one, float64 [batch, targets].
+
+    Between predicted sizes it is linear. What a measurement changes of one run it changes of all.
+    """
+    if batch == 1:
+        return np.ones((1, len(targets)))
+    sizes = sorted({size for size in _SIZES if size < batch} | {batch})
+    graphs = [at_batch(model.graph, size) for size in sizes]
+    latency_ms = open_engine().predict(graphs, targets, NOTHING_MEASURED).latency_ms
+    with np.errstate(invalid="ignore"):
+        ratio = latency_ms / latency_ms[0]
+    # A larger batch is never faster, and never takes longer than its runs one after the other.
+    ratio = np.minimum(np.maximum.accumulate(ratio), np.array(sizes)[:, None])
+    places = np.arange(1, batch + 1)
+    return np.stack([np.interp(places, sizes, column) for column in ratio.T], axis=1)
+
+
+def _deviation(prediction: Prediction) -> float:
+    """Return the standard deviation of ln(latency), of the wider side; 0 without an interval."""
+    low, p50, high = prediction.low80_ms, prediction.latency_ms, prediction.high80_ms
+    if not low or not p50 or not high:
+        return 0.0
+    return max(math.log(high / p50), math.log(p50 / low)) / Z80
+
+
+def _shared(prediction: Prediction) -> Floats:
+    if prediction.basis is Basis.MEASURED:
+        return np.zeros(1)
+    if not prediction.shared_error:
+        return np.array([math.sqrt(ERROR_CORRELATION)])
+    return np.frombuffer(prediction.shared_error, np.float32).astype(np.float64)
+
+
+def _traffic(model: Model) -> float:
+    """Return the bytes that a run moves, as the file's numbers are wide."""
+    graph = model.graph
+    activations = int(graph.bytes_read.sum() + graph.bytes_written.sum())
+    return float(activations + int(graph.weight_bytes.sum()))

@@ -1,0 +1,98 @@
+"""The JSON document of a load on a box."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Final
+
+from predictor.services.loads.answers import Answer, StageAnswer, StreamAnswer
+from predictor.services.loads.boxes import box_entry
+from predictor.services.loads.sentences import headline, sentences
+from predictor.services.serving.records import Between
+
+SCHEMA: Final = "ctm-load/1"
+
+
+def load_document(answer: Answer) -> dict[str, object]:
+    """Return the document: every key is always there, null where there is no number."""
+    load = answer.load
+    return {
+        "schema": SCHEMA,
+        "box": box_entry(answer.box),
+        "holds": answer.holds,
+        "chance": answer.chance,
+        "wanted_chance": load.chance,
+        "largest_factor": answer.largest_factor,
+        "sentence": headline(answer),
+        "remarks": list(sentences(answer)),
+        "units": [
+            {
+                "unit": unit.name,
+                "device": unit.device,
+                "count": unit.count,
+                **_between("utilisation", unit.utilisation),
+            }
+            for unit in answer.units
+        ],
+        "streams": [_stream(stream) for stream in answer.streams],
+        "binding": {"stage": answer.binding.stage.name, "unit": answer.binding.unit},
+        "advice": [asdict(change) for change in answer.advice],
+        "memory": [asdict(memory) for memory in answer.memory],
+        **_between("watts", answer.watts),
+        "budget_w": answer.budget_w,
+        "simulated_items": answer.simulated,
+        "seed": load.seed,
+        "draws": load.draws,
+    }
+
+
+def _stream(answer: StreamAnswer) -> dict[str, object]:
+    stream = answer.stream
+    return {
+        "stream": stream.name,
+        "rate_per_s": stream.rate_per_s,
+        "count": stream.count,
+        "arrival": stream.arrival,
+        "deadline_ms": stream.deadline_ms,
+        "share": stream.share,
+        "alone_ms": answer.alone_ms,
+        **_between("p50_ms", answer.p50_ms),
+        **_between("p90_ms", answer.p90_ms),
+        **_between("p99_ms", answer.p99_ms),
+        "missed": answer.missed,
+        "chance": answer.chance,
+        "largest_count": answer.largest_count,
+        **_between("joules", answer.joules),
+        "stages": [_stage(stage) for stage in answer.stages],
+    }
+
+
+def _stage(answer: StageAnswer) -> dict[str, object]:
+    stage, prediction = answer.stage, answer.cost.prediction
+    return {
+        "stage": stage.name,
+        "model": stage.model,
+        "unit": answer.unit,
+        "per_item": stage.per_item,
+        "after": list(stage.after),
+        "batch": stage.batch,
+        "mean_batch": answer.mean_batch,
+        "share_of_unit": answer.share,
+        "runtime": prediction.configuration.runtime,
+        "precision": prediction.configuration.precision.value,
+        "latency_ms": prediction.latency_ms,
+        "low80_ms": prediction.low80_ms,
+        "high80_ms": prediction.high80_ms,
+        "basis": prediction.basis and prediction.basis.value,
+        "evidence": prediction.evidence,
+    }
+
+
+def _between(name: str, value: Between | None) -> dict[str, object]:
+    """Return a figure and its interval; one without a limit is null."""
+    if value is None:
+        return dict.fromkeys((name, f"{name}_low80", f"{name}_high80"))
+    ends = (value.median, value.low, value.high)
+    median, low, high = (end if math.isfinite(end) else None for end in ends)
+    return {name: median, f"{name}_low80": low, f"{name}_high80": high}

@@ -1,0 +1,111 @@
+"""What a box does with a load, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from predictor.core.text import plural
+from predictor.core.units import format_bytes
+from predictor.presentation.wording import number
+from predictor.services.loads.answers import (
+    Advice,
+    Answer,
+    StageAnswer,
+    StreamAnswer,
+)
+from predictor.services.serving.records import Between
+from predictor.services.serving.sentences import percent
+
+
+def headline(answer: Answer) -> str:
+    """Return whether the load holds, and how large it may be."""
+    wanted, chance = percent(answer.load.chance), percent(answer.chance)
+    words = f"holds with a chance of {chance}"
+    if not answer.holds:
+        words = f"does not hold with {wanted}: the chance of its deadlines is {chance}"
+        words += "" if answer.fits else ", and its models do not fit the memory"
+        words += "" if answer.within_watts else ", and it takes more than the watts"
+    factor = answer.largest_factor
+    largest = (
+        f"up to {number(factor)} times its rates hold" if factor else "no part of its rates does"
+    )
+    return f"{answer.box.name}: the load {words}; {largest} with {wanted}."
+
+
+def sentences(answer: Answer) -> Iterator[str]:
+    """Yield what stands behind the figures."""
+    for stream in answer.streams:
+        yield _largest_count(answer, stream)
+    yield _binding(answer)
+    for change in answer.advice:
+        yield _advice(change, answer.binding)
+    yield from _resources(answer)
+    yield from _doubts(answer)
+
+
+def _largest_count(answer: Answer, stream: StreamAnswer) -> str:
+    name, count = stream.stream.name, stream.largest_count
+    chance = percent(answer.load.chance)
+    if not count:
+        return f"It holds no stream of {name} with {chance}."
+    return f"It holds {plural(count, 'stream')} of {name} with {chance}, the others as stated."
+
+
+def _binding(answer: Answer) -> str:
+    stage = answer.binding
+    return (
+        f"{stage.stage.name} binds: it takes {percent(stage.share)} of {stage.unit}, "
+        f"{number(stage.cost.prediction.latency_ms)} ms a run by itself."
+    )
+
+
+def _advice(change: Advice, binding: StageAnswer) -> str:
+    after = f"{number(change.before_ms)} to {number(change.after_ms)} ms a run"
+    busy = f"{binding.unit} is busy {percent(change.utilisation)} then"
+    if change.busiest > change.utilisation:
+        busy += f", the busiest unit {percent(change.busiest)}"
+    doubt = ", few chips of its kind were checked" if change.few_chips else ""
+    return f"What would help: {change.words}, {after}{doubt}; {busy}."
+
+
+def _resources(answer: Answer) -> Iterator[str]:
+    for memory in answer.memory:
+        where = "Shared memory" if memory.where == "shared" else f"Memory of {memory.where}"
+        room = "" if memory.of_bytes is None else f" of {format_bytes(memory.of_bytes)}"
+        yield f"{where}: {format_bytes(memory.bytes)}{room}, without what runtimes take."
+    for stream in answer.streams:
+        if stream.joules is not None:
+            yield f"{stream.stream.name}: {_interval(stream.joules)} J an item, of its runs alone."
+    if answer.watts is not None:
+        budget = answer.budget_w
+        of = "" if budget is None else f" of {number(budget)} W"
+        yield f"Runs draw {_interval(answer.watts)} W on average{of}; idle time is not counted."
+
+
+def _interval(value: Between) -> str:
+    return f"{number(value.median)} ({number(value.low)} – {number(value.high)})"
+
+
+def _doubts(answer: Answer) -> Iterator[str]:
+    for stream in answer.streams:
+        for stage in stream.stages:
+            prediction = stage.cost.prediction
+            if stage.cost.needs_quantising:
+                yield f"{stage.stage.name} runs in INT8: its model is to be quantised first."
+            if prediction.few_chips:
+                yield f"{stage.stage.name}: few chips of the kind of {stage.unit} were checked."
+            if prediction.is_lower_limit:
+                yield f"{stage.stage.name}: operators of unknown cost are missing from its latency."
+            if prediction.unsupported is not None:
+                types = ", ".join(prediction.unsupported.types[:3])
+                yield (
+                    f"{stage.stage.name}: {stage.unit} does not run {types}: "
+                    f"{prediction.unsupported.consequence}."
+                )
+
+
+def interval(value: Between) -> str:
+    """Write the ends of an interval; an end without a limit as ∞."""
+    high = "∞" if math.isinf(value.high) else number(value.high)
+    return f"{number(value.low)} – {high}"

@@ -1,0 +1,59 @@
+"""Costs of runs from predictions: batches, modes, what is unknown."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.loads.boxes import named_box
+from predictor.services.loads.costs import run_costs
+from predictor.services.loads.records import Stage
+from tests.support.graphs import Op
+from tests.support.models import make_model
+
+_BOX = named_box("jetson-orin-nx-16gb", load_catalogue())
+_GPU, _CPU = _BOX.units["gpu"], _BOX.units["cpu"]
+_MODEL = make_model(*[Op(macs=50_000_000, read=400_000, weights=200_000, written=400_000)] * 12)
+_STAGE = Stage(line=1, name="detect", model="net.onnx", unit="gpu", batch=12)
+
+
+def test_a_larger_batch_is_never_faster_nor_slower_than_its_runs() -> None:
+    (cost,) = run_costs(_STAGE, _MODEL, [(_BOX, _GPU)])
+    assert cost.batch_ms[0] == pytest.approx(cost.prediction.latency_ms)
+    assert len(cost.batch_ms) == 12
+    assert (np.diff(cost.batch_ms) >= 0).all()
+    assert (cost.batch_ms <= cost.batch_ms[0] * np.arange(1, 13) + 1e-9).all()
+    assert cost.of_full_batch < 1.0
+
+
+def test_units_are_predicted_together_as_one_by_one() -> None:
+    places = [(_BOX, _GPU), (_BOX, _CPU)]
+    together = run_costs(_STAGE, _MODEL, places)
+    alone = [run_costs(_STAGE, _MODEL, [place])[0] for place in places]
+    for pair in zip(together, alone, strict=True):
+        assert pair[0].batch_ms == pytest.approx(pair[1].batch_ms)
+        assert pair[0].deviation == pytest.approx(pair[1].deviation)
+
+
+def test_a_mode_is_slower_and_states_joules() -> None:
+    stage = replace(_STAGE, batch=1)
+    slow = replace(_BOX, mode="10W")
+    usual, low = run_costs(stage, _MODEL, [(_BOX, _GPU), (slow, _GPU)])
+    assert low.batch_ms[0] > usual.batch_ms[0]
+    assert low.deviation >= usual.deviation
+    assert low.energy_mj is not None
+    assert low.energy_mj[1] < low.energy_mj[0] < low.energy_mj[2]
+    dla = run_costs(stage, _MODEL, [(slow, _BOX.units["dla"])])[0]
+    assert dla.energy_mj is None  # its file states no modes
+
+
+def test_an_integer_run_moves_a_quarter_and_needs_a_quantised_model() -> None:
+    stage = replace(_STAGE, batch=1)
+    full, quarter = (
+        run_costs(replace(stage, precision=precision), _MODEL, [(_BOX, _GPU)])[0]
+        for precision in ("fp32", "int8")
+    )
+    assert quarter.traffic_bytes == pytest.approx(full.traffic_bytes / 4)
+    assert quarter.needs_quantising
+    assert not full.needs_quantising
