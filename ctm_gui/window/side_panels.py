@@ -41,6 +41,7 @@ class Views(QTabWidget):
         self.setDocumentMode(True)
         self.setAccessibleName("Views")
         self.tabBar().hide()  # the strips of places and pages choose
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it would hand the focus to the hidden bar
         self.currentChanged.connect(self.updateGeometry)
 
     def minimumSizeHint(self) -> QSize:

@@ -178,7 +178,7 @@ def test_a_double_click_shows_the_operators_and_a_hidden_tab_computes_nothing(
     limit(qtbot, window, view, latency=5.0)
     first = view.table.grid_model.grid.options[0].target.device.id
     view.table.row_activated.emit(0)
-    assert window.page.id == "operators"
+    assert window.page.id == "why"
     assert first in [device.id for device in window.workspace.selection.selected]
     window.show_page("compare")
     view.latency_box.setValue(7.0)

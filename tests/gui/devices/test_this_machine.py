@@ -99,7 +99,8 @@ def opened(
     make_model: Callable[..., Path],
     settle: Callable[[Workspace], None],
 ) -> MainWindow:
-    """A window with a model and this machine described."""
+    """A window with a model and this machine described, wide enough for the targets."""
+    window.resize(1400, 900)
     qtbot.waitUntil(lambda: workspace.library.machine is not None, timeout=WAIT_MS)
     workspace.open_paths([str(make_model())])
     settle(workspace)

@@ -14,6 +14,7 @@ from ctm_gui.probing.choice import Way
 from ctm_gui.probing.plan import Planned
 from ctm_gui.probing.presenter import ProbingPresenter
 from ctm_gui.probing.wizard import NAMES, RESULT, TARGET, ProbingWizard
+from ctm_gui.targets.what_ifs import WhatIf
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Basis, Configuration, Precision
 from predictor.probing.choice import PlanRequest
@@ -214,7 +215,8 @@ def test_what_was_imported_is_ticked_with_its_configuration(
 def test_a_what_if_that_hides_the_probed_configuration_is_told(
     workspace: Workspace, presenter: ProbingPresenter
 ) -> None:
-    ask_what_if(workspace, precision=Precision.INT8)
+    device = workspace.library.by_id()["rpi5"]
+    workspace.selection.set_what_if(device, WhatIf(precision=Precision.INT8))
 
     presenter._tick("rpi5", Configuration("onnxruntime", Precision.FP32, 4, 1))
 

@@ -152,7 +152,7 @@ def test_a_row_leads_to_its_operators(
     assert window.central.explanation.table is None  # nobody looked yet
     with qtbot.waitSignal(window.central.explanation.table_changed):
         window.central.compare_view.row_activated.emit(4)  # second model, second target
-    assert window.page.id == "operators"
+    assert window.page.id == "why"
     assert window.central.explanation.choice == (1, 1)
     assert window.central.explanation.table is not None
     assert len(window.central.explanation.table.names) == 5

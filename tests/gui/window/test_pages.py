@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parents[3]
 MOST_IN_A_TURN = 10  # modules of the window that one turn of the event loop loads
 FORMER = {
     "chart": "compare", "matrix": "compare", "pareto": "compare", "changes": "compare",
-    "sweep": "compare", "clocks": "clocks", "language": "language", "operators": "operators",
-    "graph": "graph", "roofline": "roofline", "timeline": "timeline", "attention": "attention",
+    "sweep": "compare", "clocks": "clocks", "language": "language", "operators": "why",
+    "graph": "why", "roofline": "why", "timeline": "why", "attention": "why",
     "choose": "choose", "devices": "devices", "history": "history",
 }  # fmt: skip
 MODULE = "colorsys"  # small, of the standard library
