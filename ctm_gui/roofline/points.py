@@ -129,7 +129,7 @@ class RooflinePoints:
         """Ends of the axis of rates."""
         rates = [roof.rate for roofs in self._roofs() for roof in roofs if not roof.is_memory]
         marks = [*self.y[self.is_placed], *(math.log10(rate) for rate in rates)]
-        marks += [self._held_by_memory[1]] if self._held_by_memory is not None else []
+        marks += [self._of_memory[1]] if self._of_memory is not None else []
         return _ends(np.array(marks) if marks else np.zeros(1))
 
     @cached_property
@@ -156,7 +156,7 @@ class RooflinePoints:
         return max(rates, default=float(reached.max(initial=1.0)))
 
     @cached_property
-    def _held_by_memory(self) -> tuple[float, float] | None:
+    def _of_memory(self) -> tuple[float, float] | None:
         """Right end of a memory's roof over the operators that it holds; None without any."""
         places = np.array([*(r.is_memory for r in self.roofline.roofs), False])
         there = np.flatnonzero(places[self.roofline.roof_of] & self.is_placed & self.has_macs)
@@ -174,7 +174,7 @@ class RooflinePoints:
         """
         lines = [line for line in self.lines if line.roof.is_memory and line.roof.in_use]
         line = next((line for line in lines if not line.target), None)
-        end = self._held_by_memory
+        end = self._of_memory
         if line is None or end is None or end[0] <= line.x[1]:
             return None
         return (line.x[1], line.y[1]), end

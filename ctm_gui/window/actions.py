@@ -132,14 +132,14 @@ _AFTER_PAGES: tuple[ActionSpec, ...] = (
 
 def action_specs(pages: Sequence[Page]) -> tuple[ActionSpec, ...]:
     """Return the rows of all actions, among them one of each place, page and part of a page."""
-    own_rows: list[ActionSpec] = []
+    page_rows: list[ActionSpec] = []
     for place in PLACES:
         for page in pages:
             if page.place == place.id:
                 rows: list[Page | Part] = [*([page] if page.text else []), *page.parts]
-                own_rows += [_spec_of(row, place.id) for row in rows]
+                page_rows += [_spec_of(row, place.id) for row in rows]
     places = map(_spec_of_place, PLACES)
-    return (*_BEFORE_PAGES, *places, *_OF_ANSWER, *own_rows, *_AFTER_PAGES)
+    return (*_BEFORE_PAGES, *places, *_OF_ANSWER, *page_rows, *_AFTER_PAGES)
 
 
 def _spec_of_place(place: Place) -> ActionSpec:

@@ -29,6 +29,7 @@ ARRAYS = {
 EXCEPTIONS = ROWS | OLD_PYTHON | ARRAYS
 VARIADIC = {
     "hbox",
+    "vbox",
     "fill",
     "_on",
     "_room",

@@ -59,7 +59,9 @@ def explained_pair(count: int = 8, others: bool = True) -> Explained:
     flops = 2.0 * table.macs
     # Compute under the peak, memory under the stated bandwidth, launch and views under none.
     roof_of = np.array([(2, 1, NO_ROOF, NO_ROOF)[i % 4] for i in range(count)], dtype=np.intp)
-    roofline = Roofline(ROOFS, moved, flops / moved, flops / seconds, moved / seconds, roof_of)
+    roofline = Roofline(
+        ROOFS, moved, flops / moved, flops / seconds, moved / seconds, roof_of=roof_of
+    )
     slower = tuple(replace(roof, rate=roof.rate / 10) for roof in ROOFS)
     return Explained(
         title="net on board",

@@ -10,6 +10,7 @@ from typing import Final
 from predictor.core.errors import InputError
 from predictor.core.records import Device, OperatingPoint
 from predictor.core.toml_tables import TomlTables
+from predictor.cost.rates.facts import link_bandwidth, memory_bandwidth
 from predictor.devices.operating import power_modes
 
 AUTO: Final = "auto"
@@ -85,7 +86,7 @@ class Unit:
     @property
     def is_shared(self) -> bool:
         """Whether it shares the memory of the box: it has no link to a host."""
-        return self.device.metric("host_link_gbps") is None
+        return link_bandwidth(self.device) is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +122,7 @@ class Box:
     @property
     def bandwidth_bytes_per_s(self) -> float | None:
         """Bandwidth of the shared memory; None where it is not known."""
-        gbps = self._smallest([unit.device.metric("dram_bw_gbps") for unit in self.shared])
-        return None if gbps is None else gbps * 1e9
+        return self._smallest([memory_bandwidth(unit.device) for unit in self.shared])
 
     @property
     def shared(self) -> list[Unit]:

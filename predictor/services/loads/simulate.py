@@ -142,18 +142,18 @@ class Simulation:
             batches=passage.batches,
         )
 
-    def chance(self, load: Scaled, items: int, at_least: float = 0.0) -> float:
+    def chance(self, load: Scaled, items: int, min_share: float = 0.0) -> float:
         """Return the share of the draws under which all streams keep their deadlines.
 
         Args:
             load: rates and numbers of streams.
             items: of a draw.
-            at_least: no more draws run once it cannot be reached.
+            min_share: no more draws run once it cannot be reached.
         """
         lost = 0
         for draw in range(self.draws):
             lost += not all(self.keeps(self.run(draw, load, items)))
-            if 1 - lost / self.draws < at_least:
+            if 1 - lost / self.draws < min_share:
                 break
         return 1 - lost / self.draws
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -79,7 +79,7 @@ class Roof:
     origin: str
     source: str
     counted: str = FLOP
-    kinds: tuple[int, ...] = ()
+    kinds: tuple[int, ...] = field(default=(), kw_only=True)
 
     @property
     def in_use(self) -> bool:
@@ -111,7 +111,7 @@ class Roofline:
     intensity: Floats
     flops_per_s: Floats
     bytes_per_s: Floats
-    roof_of: NDArray[np.intp]
+    roof_of: NDArray[np.intp] = field(kw_only=True)
 
     @cached_property
     def reached(self) -> Floats:
@@ -150,7 +150,7 @@ def roofline_of(model: Model, target: Target, table: OperatorTable) -> Roofline:
         flops / np.where(run_bytes > 0, run_bytes, np.nan),
         flops / seconds,
         run_bytes / seconds,
-        _roof_of(model.graph, roofs, table.bound_type),
+        roof_of=_roof_of(model.graph, roofs, table.bound_type),
     )
 
 
@@ -266,7 +266,7 @@ def _peaks(target: Target, rate: float, kinds: list[int], *, is_typical: bool) -
     elif (measured := device.measured.get(name)) is not None and kinds != [_OTHER]:
         title = metric_label(name, device.family)
         yield Roof(title, measured.value * scale, MEASURED, measured.source, _counted(name))
-    yield Roof(label, rate, origin, source, _counted(name), tuple(kinds))
+    yield Roof(label, rate, origin, source, _counted(name), kinds=tuple(kinds))
 
 
 def _facts(device: Device, name: str, *, in_use: bool) -> Iterator[Roof]:
