@@ -26,6 +26,7 @@ class DevicesGrid(Grid):
     ) -> None:
         rates = measured or {}
         first = [result.first_token for result in results]
+        joules = [result.joules_per_token for result in results]
         low, high, bounds = ([_per_s(e, end) for e in results] for end in ("high", "low", "bound"))
         ends = list(map(_ends, low, high))
         super().__init__(
@@ -58,6 +59,12 @@ class DevicesGrid(Grid):
                     [result.longest_context for result in results],
                     "Longest context of a sequence that the memory holds, in tokens.",
                     lambda value: NOTHING if value is None else f"{value:,.0f}",
+                ),
+                number_column(
+                    "joules",
+                    "J/token",
+                    [None if each is None else each.median for each in joules],
+                    "Joules of a new token, its share of the prompt with it.",
                 ),
                 text_column("binds", "Bound by", [_binds(result) for result in results]),
                 number_column(

@@ -284,6 +284,7 @@ def test_rows_are_found_and_copied(view: LanguageView) -> None:
     view.table.copy_as_csv()
     header, row = QGuiApplication.clipboard().text().split("\r\n")[:2]
     assert header.startswith("Device,Tokens/s,80 % interval,")
+    assert ",J/token," in header
     assert header.endswith(",at least,at most")
     assert row.startswith("Raspberry Pi 5 (CPU),")
 

@@ -132,7 +132,7 @@ def test_without_int8_integers_are_predicted_in_the_requested_precision(
     both = [without, target("rpi4", "onnxruntime", Precision.FP32)]
     table = shipped_engine().predict([forms["qdq"]], both, {})
     assert list(table.facts["run_precision"][0]) == [Precision.FP32, Precision.INT8]
-    assert table.latency_ms[0, 0] > 1.2 * table.latency_ms[0, 1]
+    assert table.latency_ms[0, 0] > table.latency_ms[0, 1]
 
 
 def test_what_a_target_does_not_run_is_no_run_in_int8(forms: dict[str, OperatorGraph]) -> None:
