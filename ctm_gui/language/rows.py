@@ -63,7 +63,7 @@ class DevicesGrid(Grid):
                 number_column(
                     "joules",
                     "J/token",
-                    [None if each is None else each.median for each in joules],
+                    [None if energy is None else energy.median for energy in joules],
                     "Joules of a new token, its share of the prompt with it.",
                 ),
                 text_column("binds", "Bound by", [_binds(result) for result in results]),
