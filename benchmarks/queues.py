@@ -11,11 +11,13 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from benchmarks.common import Table, parse_arguments, publish
+from ctm_research.generation.models import MODELS
 from predictor.language.architecture import DecoderArchitecture
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.generation.records import GenerationRequest
@@ -23,35 +25,14 @@ from predictor.services.serving.records import Between, Load
 from predictor.services.serving.serve import serve
 
 ROWS: Final = Path(__file__).with_name("queues.csv")
-# Layers, width, heads, key heads, width of a head and of the block, vocabulary.
-_SIZES: Final = {
-    "Llama 2 70B": (80, 8192, 64, 8, 128, 28_672, 32_000),
-    "Llama 3.1 8B": (32, 4096, 32, 8, 128, 14_336, 128_256),
-    "Phi-3 14B": (40, 5120, 40, 10, 128, 17_920, 32_064),
-    "Qwen3 0.6B": (28, 1024, 16, 8, 128, 3072, 151_936),
-    "Mixtral 8x7B": (32, 4096, 32, 8, 128, 0, 32_000),
-}
-_EXPERTS: Final = {"experts": 8, "experts_per_token": 2, "expert_feed_forward": 14_336}
+# In place of a model that the published rates of research lack.
+_PHI: Final = replace(MODELS["Phi-4-14B"], name="Phi-3-14B", vocabulary=32_064)
 _MOST_SEQUENCES: Final = 2048
 
 
 def model_of(name: str) -> DecoderArchitecture:
     """Return a decoder by its name."""
-    layers, hidden, heads, kv_heads, head_dim, width, vocabulary = _SIZES[name]
-    return DecoderArchitecture(
-        name=name,
-        family="llama",
-        layers=layers,
-        hidden=hidden,
-        heads=heads,
-        kv_heads=kv_heads,
-        head_dim=head_dim,
-        feed_forward=width,
-        vocabulary=vocabulary,
-        max_context=8192,
-        tied_embeddings=name.startswith("Qwen"),
-        **(_EXPERTS if name.startswith("Mixtral") else {}),
-    )
+    return _PHI if name == _PHI.name else MODELS[name]
 
 
 def judged() -> Iterator[dict[str, object]]:
@@ -97,9 +78,9 @@ def _shown(value: object) -> str:
 
 def _errors(rows: list[dict[str, object]], published: str, predicted: str) -> list[float]:
     return [
-        row[predicted].median / float(str(row[published])) - 1  # type: ignore[attr-defined]
+        value.median / float(str(row[published])) - 1
         for row in rows
-        if row[published] and row[predicted]
+        if row[published] and isinstance(value := row[predicted], Between)
     ]
 
 

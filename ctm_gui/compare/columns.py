@@ -331,15 +331,12 @@ class TargetGroups:
         if (firsts < self.columns.compared).all():
             return order
         ids = [self.columns.rows[row].prediction.device_id for row in firsts.tolist()]
-        first_place = {device_id: place for place, device_id in reversed(list(enumerate(ids)))}
-        place = np.array([first_place[device_id] for device_id in ids])
-        is_compared = firsts < self.columns.compared
-        for index in np.flatnonzero(is_compared).tolist():
-            place[index] = index
-            first_place[ids[index]] = index
-        for index in np.flatnonzero(~is_compared).tolist():
-            place[index] = first_place[ids[index]]
-        return order[np.lexsort((~is_compared, place))]
+        is_further = firsts >= self.columns.compared
+        place = np.arange(len(order))
+        last = {ids[index]: index for index in np.flatnonzero(~is_further).tolist()}
+        for index in np.flatnonzero(is_further).tolist():
+            place[index] = last.get(ids[index], index)
+        return order[np.lexsort((is_further, place))]
 
     def _permuted(self, order: IndexArray) -> TargetGroups:
         order = self._under_their_devices(order)

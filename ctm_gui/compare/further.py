@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
@@ -17,7 +18,7 @@ from predictor.presentation.columns import PredictionRow
 class FurtherConfigurations(ComparisonFollower):
     """Predicts the open models on what else an opened device runs, beside the comparison.
 
-    ``changed`` is emitted when ``rows`` or ``opened`` are further.
+    ``changed`` is emitted when ``rows`` or ``opened`` change.
 
     Attributes:
         opened: ids of the devices.
@@ -59,13 +60,7 @@ class FurtherConfigurations(ComparisonFollower):
         device = self._selection.catalogue.by_id[row.prediction.device_id]
         wanted = row.prediction.configuration
         for configuration in self._further(device):
-            if are_same(
-                device,
-                configuration,
-                Configuration(
-                    wanted.runtime, wanted.precision, wanted.threads, configuration.batch
-                ),
-            ):
+            if are_same(device, configuration, replace(wanted, batch=configuration.batch)):
                 self._selection.set_configuration(device, configuration)
                 return
 

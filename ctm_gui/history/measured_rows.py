@@ -1,4 +1,4 @@
-"""What the user measured: latencies of models, and probings of targets, in one table."""
+"""The user's measurements as a table: latencies of models, and probings of targets."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class WhatIfDialog(BaseDialog):
 
     @property
     def what_if(self) -> WhatIf:
-        """What the fields say."""
+        """The what-if of the fields, empty where each is as now."""
         return WhatIf(
             self.batch.value() or None,
             _PRECISIONS[self.precision.currentIndex()],

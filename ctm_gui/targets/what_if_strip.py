@@ -10,7 +10,7 @@ from ctm_gui.widgets.basic import ElidedLabel, button, fill
 
 
 class WhatIfStrip(QWidget):
-    """Says which targets are predicted otherwise; hidden while none is.
+    """A line that names the targets with a what-if, and resets them; hidden while there is none.
 
     Args:
         selection: has the what-ifs.

@@ -1,12 +1,13 @@
-"""What is selected of a model, in words: work, time, the roof that holds it, what would help.
+"""Facts of the selected operators of a model: work, time, roofs, advice.
 
-Nothing selected stands for the whole model.
+Without a selection they are of the whole model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from os.path import commonprefix
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_unit
 from ctm_gui.prediction.explanation import Costs, Explained
 from ctm_gui.roofline.points import rate_text
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
-from predictor.core.text import plural, uncapitalised
+from predictor.core.text import capitalised, plural, uncapitalised
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import latency_text, number, percent, shape_text, shown
 from predictor.services.prediction.roofline import NO_ROOF
@@ -92,17 +93,8 @@ def _title(explained: Explained, selected: IndexArray) -> str:
         return count
     # The first and the last in the order of words have no more in common than all between them.
     paths = [module_path(table.names[place]) for place in selected.tolist()]
-    common = _common(min(paths), max(paths))
+    common = commonprefix([min(paths), max(paths)])
     return f"{shown('/'.join(common))}: {count}" if common else count
-
-
-def _common(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    parts: list[str] = []
-    for a, b in zip(first, second, strict=False):
-        if a != b:
-            break
-        parts.append(a)
-    return parts
 
 
 def _kind(explained: Explained, operators: IndexArray) -> str:
@@ -212,6 +204,6 @@ def _help(
     changes.sort(key=lambda change: change[0])
     words = [text for factor, text in changes[:_FACTS_NAMED] if factor < _MIN_SAVED]
     if words:
-        yield f"{'; '.join(words)[0].upper()}{'; '.join(words)[1:]}."
+        yield f"{capitalised('; '.join(words))}."
     of_bounds = np.bincount(bounds, times, len(BOUND_TYPES))
     yield _ADVICE[int(of_bounds.argmax())]

@@ -34,7 +34,7 @@ CPU_FACTS: Final = (
 )
 GPU_FACTS: Final = (
     *("fp32_lanes", "fp16_factor", "warp", "max_threads_per_sm", "max_blocks_per_sm"),
-    *("shared_kb", "registers_k", "group_units", "issue_lanes"),
+    *("shared_kb", "registers_k", "group_units", "issue_lanes", "die_units"),
 )
 NPU_FACTS: Final = ("int8_macs_per_core", "fp16_factor", "cores")
 _NUMBERS: Final = frozenset({*CPU_FACTS, *GPU_FACTS, *NPU_FACTS})

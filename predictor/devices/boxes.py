@@ -130,11 +130,9 @@ class _Fields:
 
     def _sources(self) -> dict[str, str]:
         sources = self._content.get("sources", {})
-        is_right = isinstance(sources, dict) and all(isinstance(s, str) for s in sources.values())
-        if not is_right:
-            raise self._wrong("sources", "it is not an object of texts")
-        assert isinstance(sources, dict)  # noqa: S101 - as checked
-        return dict(sources)
+        if isinstance(sources, dict) and all(isinstance(s, str) for s in sources.values()):
+            return dict(sources)
+        raise self._wrong("sources", "it is not an object of texts")
 
     def _only(self, entry: Mapping[str, object], keys: tuple[str, ...], where: str) -> None:
         for key in entry:

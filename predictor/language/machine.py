@@ -22,6 +22,7 @@ from predictor.cost.rates.facts import (
 from predictor.cost.rates.lanes import core_of
 from predictor.cost.rates.power import sustained_product_macs_per_s
 from predictor.cost.rates.units import NARROWER
+from predictor.devices.architectures import architecture_of
 from predictor.devices.peaks import highest_clock_mhz
 from predictor.language.cards import ONE_CARD, Cards, Link
 
@@ -29,13 +30,6 @@ _USUAL_CLOCK_GHZ: Final = 1.5
 # Dies that start two thread blocks in a cycle where others start one: what a key costs a query head
 # on A100 and H100 is half of that on eleven other cards, in cycles (decision 0023).
 _TWO_STARTS: Final = frozenset({"ampere-ga100", "hopper", "blackwell-gb100"})
-# Cores of a die of designs whose cards have one or two, each a device to software.
-_DIE_CORES: Final = {"cdna-2": 112}
-# Designs whose matrix units multiply floats of 8 bits, at the rate of integers of 8 bits.
-_FLOAT8: Final = frozenset(
-    {"ada", "ada-geforce", "hopper", "blackwell-gb100", "blackwell-gb10b", "blackwell-gb20x",
-     "blackwell-gb20x-geforce", "cdna-3", "rdna-4"}
-)  # fmt: skip
 # INT8 operations of an NPU for each byte of its memory's bandwidth where its rate is not published:
 # the NPUs of phones that state both lie about it.
 _INTEGER_OVER_BANDWIDTH: Final = 500.0
@@ -109,9 +103,14 @@ def machine_of(device: Device) -> Machine:
 
 
 def with_float8(machine: Machine, device: Device) -> Machine:
-    """Return the rates for weights in floats of 8 bits: those of halves where it has no others."""
+    """Return the rates for weights in floats of 8 bits: those of halves where it has no others.
+
+    Matrix units that multiply such floats do so at the rate of integers of 8 bits.
+    """
     halves, integers = stated_macs_per_s(device, "fp16"), stated_macs_per_s(device, "int8")
-    if device.architecture not in _FLOAT8 or not halves or not integers:
+    design = architecture_of(device)
+    has_float8 = design is not None and "fp8" in design.matrix_lanes
+    if not has_float8 or not halves or not integers:
         return machine
     ratio = max(integers / halves, 1.0)
     return replace(
@@ -143,8 +142,10 @@ def shared(machine: Machine, cards: Cards, link: Link | None) -> Machine:
 
 
 def _dies(device: Device) -> float:
-    cores = _DIE_CORES.get(device.architecture)
-    return float(math.ceil(device.metrics.get("core_count", 1.0) / cores)) if cores else 1.0
+    """Return the dies of a card, each a device to software where the design says how large."""
+    design, count = architecture_of(device), device.metric("core_count")
+    units = None if design is None else design.numbers.get("die_units")
+    return float(math.ceil(count / units)) if units and count else 1.0
 
 
 def _vector_macs_per_s(device: Device) -> float | None:

@@ -1,4 +1,4 @@
-"""How fast the host of a chip starts the work on it.
+"""The pace of a chip's host: how many operators it starts in a time.
 
 A framework that starts one operator after the other runs on one core of the host: a start takes as
 many instructions everywhere, so its time falls with the clock and with the instructions that the

@@ -98,7 +98,7 @@ class LanguageOption:
 
     @property
     def remark(self) -> str:
-        """What it does not keep, or does not know."""
+        """The limits that it breaks or that nothing is known of, in words."""
         words = ["does not fit"] if self.generation.fits is False else []
         if self.budget.max_joules is not None and self.joules is None:
             words.append("its power is not known")

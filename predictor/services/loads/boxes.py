@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,19 +12,13 @@ from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.core.toml_tables import Readers, integer, number, one_text
 from predictor.cost.rates.power import rated_watts
-from predictor.devices.boxes import MAX_SERVERS, BoxFile, read_box, shipped_boxes
+from predictor.devices.boxes import MAX_SERVERS, BoxFile, UnitEntry, read_box, shipped_boxes
 from predictor.devices.operating import power_modes
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.loads.records import Box, Load, Unit
 
 _NONE: Final = "name one with --box ID, or write a table [box] with id or units"
 _SHORT: Final = {"mobile_cpu": "cpu", "mobile_gpu": "gpu"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    device: str
-    count: int = 1
 
 
 def all_boxes(catalogue: Catalogue) -> tuple[Box, ...]:
@@ -135,22 +129,15 @@ def _of_table(values: Mapping[str, Any], load: Load, catalogue: Catalogue) -> Bo
         return named_box(values["id"], catalogue)
     if "file" in values:
         return _of_file(read_box(load.file.path.parent / values["file"]), catalogue)
-    units = {
-        name: Unit(name, catalogue.find(entry.device), entry.count)
-        for name, entry in values["units"].items()
-    }
-    return Box(id="box", name=values.get("name", Path(load.file.path).stem), units=units)
+    name = values.get("name", Path(load.file.path).stem)
+    return Box(id="box", name=name, units=_found(values["units"], catalogue))
 
 
 def _of_file(entry: BoxFile, catalogue: Catalogue) -> Box:
-    units = {
-        name: Unit(name, catalogue.find(unit.device), unit.count)
-        for name, unit in entry.units.items()
-    }
     return Box(
         id=entry.id,
         name=entry.name,
-        units=units,
+        units=_found(entry.units, catalogue),
         mode=entry.mode,
         power_w=entry.power_w,
         host_cores=entry.host_cores,
@@ -158,18 +145,28 @@ def _of_file(entry: BoxFile, catalogue: Catalogue) -> Box:
     )
 
 
-def _units(value: object) -> dict[str, _Entry]:
+def _found(entries: Mapping[str, UnitEntry], catalogue: Catalogue) -> dict[str, Unit]:
+    """Return units with their devices."""
+    return {
+        name: Unit(name, catalogue.find(entry.device), entry.count)
+        for name, entry in entries.items()
+    }
+
+
+def _units(value: object) -> dict[str, UnitEntry]:
     if not isinstance(value, dict) or not value:
         raise ValueError
     return {name: _unit(entry) for name, entry in value.items()}
 
 
-def _unit(value: object) -> _Entry:
+def _unit(value: object) -> UnitEntry:
     if isinstance(value, dict):
         if not value.keys() <= {"device", "count"}:
             raise ValueError
-        return _Entry(one_text(value.get("device")), integer(value.get("count", 1), 1, MAX_SERVERS))
-    return _Entry(one_text(value))
+        return UnitEntry(
+            one_text(value.get("device")), integer(value.get("count", 1), 1, MAX_SERVERS)
+        )
+    return UnitEntry(one_text(value))
 
 
 _BOX: Final[Readers] = {

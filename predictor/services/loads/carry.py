@@ -19,7 +19,7 @@ from predictor.services.loads.answers import (
     UnitAnswer,
 )
 from predictor.services.loads.boxes import budget_watts
-from predictor.services.loads.costs import Evidence, RunCost, run_costs
+from predictor.services.loads.costs import Evidence, RunCost, item_joules, run_costs, watts_of
 from predictor.services.loads.placement import (
     Assignment,
     Costs,
@@ -27,9 +27,10 @@ from predictor.services.loads.placement import (
     best_assignment,
     open_units,
     path_ms,
+    rows_of,
     simulation_of,
 )
-from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream
+from predictor.services.loads.records import AUTO, Box, Load, Stage
 from predictor.services.loads.simulate import Draw, Scaled, Simulation
 from predictor.services.serving.records import Between
 
@@ -126,10 +127,7 @@ class _Carrying:
         self._load, self._box, self._assignment = load, box, assignment
         self._models, self._evidence = models, evidence
         self._all_costs = costs
-        self._costs: list[list[RunCost]] = [
-            [costs[i, j][name] for j, name in enumerate(names)]
-            for i, names in enumerate(assignment)
-        ]
+        self._costs = rows_of(assignment, costs)
         self._simulation: Simulation = simulation_of(load, box, assignment, costs, load.draws)
 
     def answer(self) -> Answer:
@@ -143,7 +141,6 @@ class _Carrying:
         )
         units = self._units(runs)
         binding = self._binding(streams, units)
-        joules = [stream.joules for stream in streams]
         placed = self._assignment, self._all_costs
         advisor = Advisor(load, self._box, *placed, binding, self._cost)
         return Answer(
@@ -156,7 +153,7 @@ class _Carrying:
             binding=binding,
             advice=advisor.all(),
             memory=self._memory(),
-            watts=self._watts(joules),
+            watts=watts_of(load.streams, self._costs),
             budget_w=budget_watts(self._box),
             simulated=sum(len(latency) for run in runs for latency in run.latency_ms),
         )
@@ -181,7 +178,7 @@ class _Carrying:
             missed=float(np.mean(missed)) if stream.deadline_ms is not None else 0.0,
             chance=chance,
             largest_count=self._largest_count(i),
-            joules=self._joules(stream, self._costs[i]),
+            joules=item_joules(stream, self._costs[i]),
         )
 
     def _stages(self, i: int, runs: Sequence[Draw]) -> tuple[StageAnswer, ...]:
@@ -261,25 +258,6 @@ class _Carrying:
             middle = (low + high) // 2
             low, high = (middle, high) if holds(middle) else (low, middle)
         return low
-
-    def _joules(self, stream: Stream, row: Sequence[RunCost]) -> Between | None:
-        """Return the joules of an item's runs; None where a stage has none."""
-        ends = np.zeros(3)
-        for stage, cost in zip(stream.stages, row, strict=True):
-            if cost.energy_mj is None:
-                return None
-            # A batch of runs takes the power of the unit for its time.
-            ends += np.array(cost.energy_mj) / 1000 * stage.per_item * cost.of_full_batch
-        return Between(*ends.tolist())
-
-    def _watts(self, joules: Sequence[Between | None]) -> Between | None:
-        ends = np.zeros(3)
-        for stream, energy in zip(self._load.streams, joules, strict=True):
-            if energy is None:
-                return None
-            items = stream.rate_per_s * stream.count
-            ends += items * np.array([energy.median, energy.low, energy.high])
-        return Between(*ends.tolist())
 
     def _memory(self) -> tuple[MemoryAnswer, ...]:
         """Return the memory of models, one of a model on a unit, where all of it is known."""

@@ -12,8 +12,8 @@ from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.devices.operating import power_modes
 from predictor.services.loads.boxes import budget_watts
 from predictor.services.loads.carry import Models, check_deadlines, check_units, costs_of
-from predictor.services.loads.costs import Evidence
-from predictor.services.loads.placement import Assignment, Costs, best_assignment, simulation_of
+from predictor.services.loads.costs import Evidence, RunCost, watts_of
+from predictor.services.loads.placement import Costs, best_assignment, rows_of, simulation_of
 from predictor.services.loads.records import Box, Load
 from predictor.services.loads.simulate import Simulation
 
@@ -102,14 +102,14 @@ def choose_box(
     placed = [mode for entry in lacking if not entry.problem for mode in in_modes(entry.box)]
     costs = costs_of(load, placed, models, evidence)
     bounded = [_bounded(load, *pair) for pair in zip(placed, costs, strict=True)]
-    passing = sorted((pair for pair in bounded if not pair[0].problem), key=lambda p: _rank(p[0]))
+    passing = [(candidate, simulation) for candidate, simulation in bounded if simulation]
+    passing.sort(key=lambda pair: _rank(pair[0]))
     holding: list[Candidate] = []
     failing: list[Candidate] = []
     for place, (candidate, simulation) in enumerate(passing):
         progress(Progress(place, len(passing), "boxes simulated"))
         if limit and len(holding) == limit:
             break
-        assert simulation is not None  # noqa: S101 - of those without a problem
         chance = simulation.chance(simulation.stated, _ITEMS, load.chance)
         judged = replace(candidate, chance=chance)
         (holding if judged.holds(load) else failing).append(judged)
@@ -147,35 +147,22 @@ def _bounded(load: Load, box: Box, costs: Costs) -> tuple[Candidate, Simulation 
     simulation = simulation_of(load, box, assignment, costs, load.draws)
     demand = simulation.demand(None, simulation.stated)
     unit = list(box.units)[int(demand.argmax())]
+    watts = watts_of(load.streams, rows_of(assignment, costs))
     candidate = Candidate(
         box=box,
         busiest=float(demand.max()),
         unit=unit,
         watts=budget_watts(box),
-        run_watts=_watts(load, assignment, costs),
-        problem=_problem(unit, float(demand.max()), assignment, costs),
+        run_watts=None if watts is None else watts.median,
+        problem=_problem(unit, float(demand.max()), rows_of(assignment, costs)),
     )
     return candidate, None if candidate.problem else simulation
 
 
-def _problem(unit: str, busiest: float, assignment: Assignment, costs: Costs) -> str:
+def _problem(unit: str, busiest: float, rows: Sequence[Sequence[RunCost]]) -> str:
     """Return why a box fails the bounds, in words; empty where it passes."""
     if busiest >= 1:
         return f"{unit} has more to do than it can"
-    used = [costs[i, j][name] for i, row in enumerate(assignment) for j, name in enumerate(row)]
-    if any(cost.prediction.fits_memory is False for cost in used):
+    if any(cost.prediction.fits_memory is False for row in rows for cost in row):
         return "a model does not fit the memory"
     return ""
-
-
-def _watts(load: Load, assignment: Assignment, costs: Costs) -> float | None:
-    """Return the watts that the runs draw on average; None where a unit states no power."""
-    watts = 0.0
-    for i, (stream, names) in enumerate(zip(load.streams, assignment, strict=True)):
-        for j, (stage, name) in enumerate(zip(stream.stages, names, strict=True)):
-            cost = costs[i, j][name]
-            if cost.energy_mj is None:
-                return None
-            runs = stream.rate_per_s * stream.count * stage.per_item
-            watts += runs * cost.energy_mj[0] / 1000 * cost.of_full_batch
-    return watts

@@ -22,22 +22,23 @@ from predictor.core.records import (
     TargetId,
 )
 from predictor.cost.clocks import ClockModel
+from predictor.cost.columns import Columns, byte_ratios
 from predictor.cost.engine import NOTHING_MEASURED
 from predictor.devices.operating import clocks_of, default_clocks, power_modes
 from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
-from predictor.services.loads.records import Box, Stage, Unit
+from predictor.services.loads.records import Box, Stage, Stream, Unit
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.clocks import at_clocks, clock_model, energy_of
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
 from predictor.services.prediction.targets import resolve_targets
 from predictor.services.prediction.variants import ERROR_CORRELATION
+from predictor.services.serving.records import Between
 
 Floats = NDArray[np.float64]
 
 _SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)  # of batches that are predicted
-_WIDTHS: Final = {Precision.INT8: 0.25, Precision.FP16: 0.5, Precision.BF16: 0.5}
 
 
 class Evidence(NamedTuple):
@@ -101,6 +102,7 @@ def run_costs(
     targets = [target_of(stage, unit) for _, unit in places]
     predictions = predict([model], targets, "", *evidence)
     ratios = _batch_ratios(model, targets, stage.batch)
+    traffic = Columns.of(model.graph).traffic_by_width
     costs = []
     followed: dict[TargetId, ClockModel] = {}
     for place, target, prediction, ratio in zip(
@@ -115,21 +117,50 @@ def run_costs(
             clocks = clocks_of(unit.device, point)
             clocked = at_clocks(prediction, followed[target.id], target, clocks, point).prediction
         point = point or _usual_point(unit.device)
-        costs.append(_run_cost(stage, model, target, clocked, point, ratio))
+        _, activation_ratio = byte_ratios([target.configuration.precision])
+        traffic_bytes = float(activation_ratio[0] @ traffic)
+        costs.append(_run_cost(stage, model, clocked, point, ratio, traffic_bytes))
     return costs
+
+
+def item_joules(stream: Stream, row: Sequence[RunCost]) -> Between | None:
+    """Return the joules of an item's runs with their 80 % interval; None where a stage has none.
+
+    Args:
+        stream: the stream.
+        row: of its stages.
+    """
+    ends = np.zeros(3)
+    for stage, cost in zip(stream.stages, row, strict=True):
+        if cost.energy_mj is None:
+            return None
+        # A batch of runs takes the power of the unit for its time.
+        ends += np.array(cost.energy_mj) / 1000 * stage.per_item * cost.of_full_batch
+    return Between(*ends.tolist())
+
+
+def watts_of(streams: Sequence[Stream], rows: Sequence[Sequence[RunCost]]) -> Between | None:
+    """Return the watts that the runs of streams draw on average; None where a stage has none."""
+    ends = np.zeros(3)
+    for stream, row in zip(streams, rows, strict=True):
+        energy = item_joules(stream, row)
+        if energy is None:
+            return None
+        items = stream.rate_per_s * stream.count
+        ends += items * np.array([energy.median, energy.low, energy.high])
+    return Between(*ends.tolist())
 
 
 def _run_cost(
     stage: Stage,
     model: Model,
-    target: Target,
     prediction: Prediction,
     point: OperatingPoint | None,
     ratio: Floats,
+    traffic_bytes: float,
 ) -> RunCost:
     energy = None if point is None else energy_of(prediction, point)
     memory = prediction.memory
-    width = _WIDTHS.get(target.configuration.precision, 1.0)
     grown = 0 if memory is None else memory.activations_bytes * (stage.batch - 1)
     latency_ms = math.nan if prediction.latency_ms is None else prediction.latency_ms
     return RunCost(
@@ -137,7 +168,7 @@ def _run_cost(
         batch_ms=latency_ms * ratio,
         deviation=_deviation(prediction),
         shared=_shared(prediction),
-        traffic_bytes=_traffic(model) * width,
+        traffic_bytes=traffic_bytes,
         memory_bytes=None if memory is None else float(memory.peak_bytes + grown),
         energy_mj=None if energy is None else (energy.mj, energy.low80_mj, energy.high80_mj),
         needs_quantising=needs_quantising(model, prediction),
@@ -195,10 +226,3 @@ def _shared(prediction: Prediction) -> Floats:
     if not prediction.shared_error:
         return np.array([math.sqrt(ERROR_CORRELATION)])
     return np.frombuffer(prediction.shared_error, np.float32).astype(np.float64)
-
-
-def _traffic(model: Model) -> float:
-    """Return the bytes that a run moves, as the file's numbers are wide."""
-    graph = model.graph
-    activations = int(graph.bytes_read.sum() + graph.bytes_written.sum())
-    return float(activations + int(graph.weight_bytes.sum()))

@@ -27,10 +27,14 @@ def simulation_of(
     load: Load, box: Box, assignment: Assignment, costs: Costs, draws: int
 ) -> Simulation:
     """Return the simulation of an assignment."""
-    rows = [
+    return Simulation(load.streams, box, assignment, rows_of(assignment, costs), load.seed, draws)
+
+
+def rows_of(assignment: Assignment, costs: Costs) -> list[list[RunCost]]:
+    """Return the costs of the stages on their units, by stream and stage."""
+    return [
         [costs[i, j][name] for j, name in enumerate(names)] for i, names in enumerate(assignment)
     ]
-    return Simulation(load.streams, box, assignment, rows, load.seed, draws)
 
 
 def best_assignment(load: Load, box: Box, costs: Costs) -> Assignment:

@@ -188,8 +188,8 @@ class Simulation:
                 place = self.places[i][j]
                 traffic = items * stage.per_item * self._costs[i][j].traffic_bytes
                 used[place] += self._is_shared[place] * traffic / bandwidth
-        further = np.minimum(used.sum() - used, MAX_SHARE)
-        grown = self._is_shared * further / (1 - further)
+        elsewhere = np.minimum(used.sum() - used, MAX_SHARE)
+        grown = self._is_shared * elsewhere / (1 - elsewhere)
         return [
             np.array([
                 cost.traffic_bytes / bandwidth * grown[place]

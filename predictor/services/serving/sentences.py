@@ -72,14 +72,14 @@ def rate_sentences(result: Serving) -> list[str]:
     cards = plural((result.groups or 1) * result.load.run.cards, "card")
     texts.append(f"Up to {number(result.largest_per_s)} requests a second keep the limits;")
     what = "its latency" if over else "this load"
-    texts.append(f"{what} needs {cards}{_on_them(result)}.")
+    texts.append(f"{what} needs {cards}{_of_cards_needed(result)}.")
     return texts + [f"No number of cards keeps the limit of {limit}." for limit in over]
 
 
 _EXCESS: Final = {"joules": "joules a token", "cost": "cost"}
 
 
-def _on_them(result: Serving) -> str:
+def _of_cards_needed(result: Serving) -> str:
     """Return energy and cost where the load needs more than one group of cards."""
     texts = []
     if (result.groups or 1) > 1:
