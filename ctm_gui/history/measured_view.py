@@ -35,7 +35,7 @@ class MeasuredView(QWidget):
     def __init__(self, presenter: MeasuredPresenter) -> None:
         super().__init__()
         self._presenter = presenter
-        self.heading = label(role="heading", name="Summary")
+        self.heading = label(role="heading", name="Summary", wraps=False)
         self.table = FilteredTable(
             GridModel(MeasuredGrid()), "Measurements", "Search model or device", _MIN_WIDTHS_PX
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from os.path import commonprefix
+from itertools import takewhile
 
 import numpy as np
 
@@ -93,7 +93,8 @@ def _title(explained: Explained, selected: IndexArray) -> str:
         return count
     # The first and the last in the order of words have no more in common than all between them.
     paths = [module_path(table.names[place]) for place in selected.tolist()]
-    common = commonprefix([min(paths), max(paths)])
+    ends = zip(min(paths), max(paths), strict=False)
+    common = [part for part, _ in takewhile(lambda pair: pair[0] == pair[1], ends)]
     return f"{shown('/'.join(common))}: {count}" if common else count
 
 

@@ -130,14 +130,14 @@ def _of_table(values: Mapping[str, Any], load: Load, catalogue: Catalogue) -> Bo
     if "file" in values:
         return _of_file(read_box(load.file.path.parent / values["file"]), catalogue)
     name = values.get("name", Path(load.file.path).stem)
-    return Box(id="box", name=name, units=_found(values["units"], catalogue))
+    return Box(id="box", name=name, units=_units_of(values["units"], catalogue))
 
 
 def _of_file(entry: BoxFile, catalogue: Catalogue) -> Box:
     return Box(
         id=entry.id,
         name=entry.name,
-        units=_found(entry.units, catalogue),
+        units=_units_of(entry.units, catalogue),
         mode=entry.mode,
         power_w=entry.power_w,
         host_cores=entry.host_cores,
@@ -145,7 +145,7 @@ def _of_file(entry: BoxFile, catalogue: Catalogue) -> Box:
     )
 
 
-def _found(entries: Mapping[str, UnitEntry], catalogue: Catalogue) -> dict[str, Unit]:
+def _units_of(entries: Mapping[str, UnitEntry], catalogue: Catalogue) -> dict[str, Unit]:
     """Return units with their devices."""
     return {
         name: Unit(name, catalogue.find(entry.device), entry.count)
