@@ -181,15 +181,8 @@ class CentralViews(QObject):
             for piece in page.pieces:
                 piece(self)
                 yield
-            view = page.make(self)
-            view.setParent(self.window)  # which may be closed before the view is in its place
-            self._views.append(view)
+            self._place(page.make(self))
             yield
-        for index, view in enumerate(self._views):
-            refuse_drops(view)
-            if index:
-                self._replace(index, view)
-                yield
         self._connect()
         self.is_built = True
         self._on_comparison()
@@ -198,6 +191,16 @@ class CentralViews(QObject):
         # Last: it is seen with what it shows.
         self.window.first_view.set_other(self._views[0])
         self.built.emit()
+
+    def _place(self, view: QWidget) -> None:
+        """Put a page into its tab at once: wherever it is put, Qt styles its widgets anew."""
+        index = len(self._views)
+        self._views.append(view)
+        refuse_drops(view)
+        if index:
+            self._replace(index, view)
+        else:
+            self.window.first_view.addWidget(view)  # behind the start page for now
 
     def _replace(self, index: int, view: QWidget) -> None:
         tabs, place = self._tabs, self._tabs.widget(index)
