@@ -16,6 +16,7 @@ _OF_RESEARCH = {
     "selectors": "selectors of reference networks, on silicon left out",
     "systems": "the systems of published papers on the same measurements",
     "tails": "P90 and P99 over the median, on chips left out",
+    "throughput": "what several runs at once bring, on systems left out",
 }
 _SUBJECTS = {
     **{name: (f"ctm_research.commands.{name}", text) for name, text in _OF_RESEARCH.items()},

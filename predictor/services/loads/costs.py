@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +26,16 @@ from predictor.cost.columns import Columns, byte_ratios
 from predictor.cost.engine import NOTHING_MEASURED
 from predictor.devices.operating import clocks_of, default_clocks, power_modes
 from predictor.graph.model import Model
-from predictor.graph.scaling import at_batch
 from predictor.services.loads.records import Box, Stage, Stream, Unit
 from predictor.services.prediction.assumptions import needs_quantising
+from predictor.services.prediction.batches import SIZES, batch_times
 from predictor.services.prediction.clocks import at_clocks, clock_model, energy_of
-from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
 from predictor.services.prediction.targets import resolve_targets
 from predictor.services.prediction.variants import ERROR_CORRELATION
 from predictor.services.serving.records import Between
 
 Floats = NDArray[np.float64]
-
-_SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)  # of batches that are predicted
 
 
 class Evidence(NamedTuple):
@@ -201,13 +198,8 @@ def _batch_ratios(model: Model, targets: Sequence[Target], batch: int) -> Floats
     """
     if batch == 1:
         return np.ones((1, len(targets)))
-    sizes = sorted({size for size in _SIZES if size < batch} | {batch})
-    graphs = [at_batch(model.graph, size) for size in sizes]
-    latency_ms = open_engine().predict(graphs, targets, NOTHING_MEASURED).latency_ms
-    with np.errstate(invalid="ignore"):
-        ratio = latency_ms / latency_ms[0]
-    # A larger batch is never faster, and never takes longer than its runs one after the other.
-    ratio = np.minimum(np.maximum.accumulate(ratio), np.array(sizes)[:, None])
+    sizes = sorted({size for size in SIZES if size < batch} | {batch})
+    ratio = batch_times(model.graph, targets, sizes).ratio
     places = np.arange(1, batch + 1)
     return np.stack([np.interp(places, sizes, column) for column in ratio.T], axis=1)
 
