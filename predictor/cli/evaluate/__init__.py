@@ -12,6 +12,7 @@ _OF_RESEARCH = {
     "memory": "peak memory and fallbacks against what AI Hub publishes",
     "generation": "language models, on devices left out",
     "nas": "latency predictors on neural architecture search spaces",
+    "power": "watts of cards and boards under load, on silicon left out",
     "physics": "parts of the physics, each left out or replaced in turn",
     "selectors": "selectors of reference networks, on silicon left out",
     "systems": "the systems of published papers on the same measurements",

@@ -37,3 +37,14 @@ def test_rows_have_no_rates(ctm: Run, tmp_path: object) -> None:
     done = ctm("predict", _MODEL, *_OPTIONS, "--rows", f"{tmp_path}/rows.csv")
     assert done.returncode == 2
     assert "--throughput: it does not go with --rows" in done.stderr
+
+
+def test_energy_stands_beside_what_states_its_power(ctm: Run) -> None:
+    options = ("--device", "rtx3060", "--device", "rk3588-npu", "--energy")
+    text = ctm("predict", _MODEL, *options).stdout
+    assert "mJ a run" in text
+    assert "Of the 170 W that the card states" in text
+    card, npu = json.loads(ctm("predict", _MODEL, *options, "--json").stdout)["predictions"]
+    assert card["energy"]["mj"] == pytest.approx(card["energy"]["watts"] * card["latency_ms"])
+    assert npu["energy"] is None
+    assert "throughput" not in card
