@@ -77,6 +77,12 @@ def _resources(answer: Answer) -> Iterator[str]:
     for stream in answer.streams:
         if stream.joules is not None:
             yield f"{stream.stream.name}: {_interval(stream.joules)} J an item, of its runs alone."
+    yield from dict.fromkeys(
+        f"Joules of {stage.unit} are {stage.cost.power}."
+        for stream in answer.streams
+        for stage in stream.stages
+        if stream.joules is not None and stage.cost.power
+    )
     if answer.watts is not None:
         budget = answer.budget_w
         of = "" if budget is None else f" of {number(budget)} W"
