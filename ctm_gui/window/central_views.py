@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ctm_gui.history.measured_view import MeasuredView
     from ctm_gui.history.view import HistoryView
     from ctm_gui.language.view import LanguageView
+    from ctm_gui.loads.presenter import LoadPresenter
+    from ctm_gui.loads.view import LoadView
     from ctm_gui.operators.view import OperatorsView
     from ctm_gui.prediction.followers import ComparisonFollower
     from ctm_gui.roofline.view import RooflineView
@@ -81,6 +83,8 @@ class CentralViews(QObject):
     measured_view: MeasuredView
     choose_view: ChooseView
     choice: ChoicePresenter
+    load_view: LoadView
+    load: LoadPresenter
     clocks_view: ClocksView
     clocks: ClocksPresenter
     language_view: LanguageView

@@ -240,7 +240,38 @@ def _make_choose(views: CentralViews) -> QWidget:
     view.measuring_requested.connect(views.probe)
     view.comparing_requested.connect(views.compare)
     views.followers.append(presenter)
-    views.set_active_on(("choose",), presenter)
+    views.set_active_on(("hardware",), presenter)
+    return view
+
+
+def _make_load(views: CentralViews) -> QWidget:
+    from ctm_gui.loads.presenter import LoadPresenter
+    from ctm_gui.loads.view import LoadView
+
+    workspace = views.workspace
+    selection, shelf = workspace.selection, workspace.shelf
+    presenter = views.load = LoadPresenter(
+        worker=workspace.simulator,
+        ingestion=workspace.ingestion,
+        run=workspace.recorder.run,
+        user_measurements=workspace.user_measurements,
+        catalogue=lambda: selection.catalogue,
+        settings=views.settings,
+        undo_stack=workspace.load_stack,
+        parent=views,
+    )
+
+    def models() -> list[tuple[str, str]]:
+        labels = shelf.labels()
+        return [(labels[entry.id], entry.path) for entry in shelf.entries]
+
+    view = views.load_view = LoadView(
+        views.options, presenter, models, lambda: list(selection.selected)
+    )
+    presenter.failed.connect(workspace.messages.error)
+    shelf.content_changed.connect(view.show_choices)
+    views.set_active_on(("load",), presenter)
+    presenter.restore()
     return view
 
 
@@ -280,8 +311,8 @@ PLACES: tuple[Place, ...] = (
           parts=("chart", "matrix", "pareto", "changes", "sweep", "clocks", "language")),
     Place(id="why", title="Why", text="Why (&2)", keys="Ctrl+2",
           tip="Where the time of one model on one target goes"),
-    Place(id="choose", title="Choose", text="Choose by Budget (&3)", keys="Ctrl+3",
-          tip="Which hardware keeps a budget, by its chance"),
+    Place(id="choose", title="Choose", text="Choose (&3)", keys="Ctrl+3",
+          tip="Which hardware keeps a budget by its chance, and what a box carries"),
     Place(id="library", title="Library", text="Library (&4)", keys="Ctrl+4",
           tip="Devices, what was measured on them, and what was predicted before"),
 )  # fmt: skip
@@ -320,8 +351,14 @@ PAGES: tuple[Page, ...] = (
              Part("attention", "Attent&ion", "Ctrl+6",
                   "What each operator is most sensitive to"),
          )),
-    Page(id="choose", place="choose", title="Choose", make=_make_choose, needs_panels=False,
-         modules=_room("choose", "view")),
+    Page(id="hardware", place="choose", title="Hardware", text="Hard&ware by Budget",
+         make=_make_choose, needs_panels=False, help="choose",
+         modules=_room("choose", "presenter", "view"),
+         tip="Which devices keep a budget, by its chance"),
+    Page(id="load", place="choose", title="Load", text="Lo&ad", keys="Ctrl+9", make=_make_load,
+         needs_panels=False,
+         modules=(*_room("loads", "presenter"), *_room("loads", "view")),
+         tip="What a box carries: streams, pipelines and deadlines"),
     Page(id="devices", place="library", title="Devices", text="&Devices", keys="Ctrl+7",
          make=_make_devices, needs_panels=False,
          modules=_room("devices", "lists_view", "form_view", "comparison_view", "header_view",
@@ -337,4 +374,7 @@ PAGES: tuple[Page, ...] = (
                        "view"),
          tip="What was predicted before, and how right it was"),
 )  # fmt: skip
-_FORMER_NAMES = {"llm": "language"}  # titles by which sessions of before have a page
+_FORMER_NAMES = {
+    "llm": "language",
+    "choose": "hardware",
+}  # titles by which sessions of before have a page
