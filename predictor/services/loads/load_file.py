@@ -31,7 +31,33 @@ def read_load(path: Path) -> Load:
     Raises:
         InputError: it cannot be read or is no TOML, or a key is unknown or wrong; with its line.
     """
-    file = TomlTables.read(path, _FIX)
+    return load_of(read_tables(path))
+
+
+def read_tables(path: Path) -> TomlTables:
+    """Read the tables of the file, right or wrong.
+
+    Raises:
+        InputError: it cannot be read or is no TOML; with its line.
+    """
+    return TomlTables.read(path, _FIX)
+
+
+def parse_tables(text: str, path: Path) -> TomlTables:
+    """Read the tables of a text as if it stood in a file.
+
+    Raises:
+        InputError: it is no TOML; with its line.
+    """
+    return TomlTables.parse(text, path, _FIX)
+
+
+def load_of(file: TomlTables) -> Load:
+    """Return the load of the tables of a file.
+
+    Raises:
+        InputError: a key is unknown or wrong; with its line.
+    """
     tables = file.named("stream", frozenset({"box", "simulation"}))
     lines = iter(_headers(file, "stream.stage"))
     streams = tuple(_stream(file, line, table, lines) for line, table in tables)

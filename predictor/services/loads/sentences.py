@@ -14,6 +14,8 @@ from predictor.services.loads.answers import (
     StageAnswer,
     StreamAnswer,
 )
+from predictor.services.loads.choice import BoxChoice
+from predictor.services.loads.records import Load
 from predictor.services.serving.records import Between
 from predictor.services.serving.sentences import percent
 
@@ -31,6 +33,18 @@ def headline(answer: Answer) -> str:
         f"up to {number(factor)} times its rates hold" if factor else "no part of its rates does"
     )
     return f"{answer.box.name}: the load {words}; {largest} with {wanted}."
+
+
+def choice_sentence(load: Load, choice: BoxChoice) -> str:
+    """Return which box carries a load with the fewest watts."""
+    boxes = plural(choice.considered, "box in its mode", "boxes in their modes")
+    sentence = f"{choice.passing} of {boxes} pass the bounds of the load."
+    if not choice.holding:
+        return f"{sentence} None carries it with {percent(load.chance)}."
+    first = choice.candidates[0]
+    mode = f" at {first.box.mode}" if first.box.mode else ""
+    watts = "" if first.watts is None else f", {number(first.watts)} W"
+    return f"{sentence} {first.box.name}{mode} carries it with the fewest watts{watts}."
 
 
 def sentences(answer: Answer) -> Iterator[str]:
@@ -77,6 +91,12 @@ def _resources(answer: Answer) -> Iterator[str]:
     for stream in answer.streams:
         if stream.joules is not None:
             yield f"{stream.stream.name}: {_interval(stream.joules)} J an item, of its runs alone."
+    yield from dict.fromkeys(
+        f"Joules of {stage.unit} are {stage.cost.power}."
+        for stream in answer.streams
+        for stage in stream.stages
+        if stream.joules is not None and stage.cost.power
+    )
     if answer.watts is not None:
         budget = answer.budget_w
         of = "" if budget is None else f" of {number(budget)} W"
