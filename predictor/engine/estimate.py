@@ -131,7 +131,7 @@ class Estimate:
             ahead=runs_ahead(published),
             context=context,
             contexts=contexts,
-            klass=self.networks.places(by_run(published, lambda each: groups_of(each)["class"])),
+            klass=np.where(has_evidence, self._classes(published), len(self.networks.classes)),
             variance=deviations.variance,
             unknown=deviations.shape_variance,
             fits={place: user_fit.fit for place, user_fit in fits_by_place.items()},
@@ -143,6 +143,10 @@ class Estimate:
             ],
             class_chips=class_chips,
         )
+
+    def _classes(self, targets: Sequence[Target]) -> Integers:
+        """Return the places of the targets' classes among those in which networks deviate, [T]."""
+        return self.networks.places(by_run(targets, lambda target: groups_of(target)["class"]))
 
     def _published_cases(self, keys: Keys, places: Sequence[int]) -> Mapping[int, str]:
         """Return the cases of those targets at ``places`` whose measurements were published."""
@@ -229,9 +233,9 @@ class Estimate:
             covariance=self.evidence.covariance,
             ahead=bool(runs_ahead([published])[0]),
         )
-        # Of a measured target the factors of operators count in full.
+        # Of a measured target the factors of operators and its network count in full.
         _, contexts = self.operators.contexts([published], np.ones(1))
-        one = replace(self.of([target]), contexts=contexts)
+        one = replace(self.of([target]), contexts=contexts, klass=self._classes([published]))
         parts = np.concatenate([self._parts(graph, one) for graph in graphs])
         measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms)
         return UserFit(keys, len(graphs), measured)

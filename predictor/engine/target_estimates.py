@@ -34,7 +34,8 @@ class TargetEstimates:
         ahead: bool [T], whether starts run ahead.
         context: int64 [T], place of each in ``contexts``.
         contexts: C of them, for the factors of single operators.
-        klass: int64 [T], place of the class of each among those in which networks deviate.
+        klass: int64 [T], place of the class of each among those in which networks deviate; that
+            after the last one where nothing of the silicon was measured.
         variance: float64 [T], of the level in ln.
         unknown: float64 [T], part of the variance of a shape that is left.
         fits: to the user's measurements, by place.

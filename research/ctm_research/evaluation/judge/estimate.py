@@ -129,12 +129,7 @@ class EstimateEngine:
             fitted = fitted.with_covariance(train)
         networks = self._networks.fit(*fitted.apart(train))
         of_rows = np.exp(self._networks.of_rows(networks, self._judged.rows))[:, None]
-        apart = replace(
-            fitted,
-            parts=fitted.parts * of_rows,
-            cautious=fitted.cautious * of_rows,
-            networks=networks,
-        )
+        apart = replace(fitted, parts=fitted.parts * of_rows, networks=networks)
         return apart.with_covariance(train)
 
     def _change(self, factors: OperatorFactors) -> Change:
@@ -166,7 +161,7 @@ class FittedEstimate:
         cautious: float64 [J, P], the same where nothing of the silicon was measured.
         efficiencies: of groups of targets.
         operators: factors of single operators; None for an estimate without.
-        networks: deviations of networks, which the parts have.
+        networks: deviations of networks, which the parts have and the cautious ones have not.
         evidence: of the targets in training.
         keys: of all targets.
         ahead: bool [T], whether starts run ahead.
