@@ -19,11 +19,11 @@ from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.loads.boxes import box_of_devices, box_of_load, check_mode, named_box
 from predictor.services.loads.carry import ModelKey, Models, carry, check_units
-from predictor.services.loads.costs import Evidence, target_of
+from predictor.services.loads.costs import Evidence
 from predictor.services.loads.document import load_document
 from predictor.services.loads.load_file import read_load
 from predictor.services.loads.models import model_paths
-from predictor.services.loads.placement import open_units
+from predictor.services.loads.placement import targets_of
 from predictor.services.loads.records import Box, Load
 
 
@@ -82,15 +82,6 @@ def evidence_of(
     store: PredictionStore,
 ) -> Evidence:
     """Return what the user measured of the targets and models of a load."""
-    targets = {
-        target.id: target
-        for box in boxes
-        for stream in load.streams
-        for stage in stream.stages
-        for name in open_units(stage, box)
-        if name in box.units
-        for target in [target_of(stage, box.units[name])]
-    }
-    measured = store.signatures(list(targets.values()))
+    measured = store.signatures(targets_of(load, boxes))
     measurements, devices = measured_of(options, store, list(models.values()), (), measured)
     return Evidence(tuple(measurements), measured, devices)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from predictor.services.loads.costs import RunCost
+from predictor.services.loads.prices import LoadCost
 from predictor.services.loads.records import Box, Load, Stage, Stream
 from predictor.services.serving.records import Between
 
@@ -108,6 +109,7 @@ class Answer:
         memory: by where it is.
         watts: that the runs draw on average, idle time apart; None where no power is stated.
         budget_w: of the box or its mode; None where none is stated.
+        cost: from stated prices; None where none is stated.
         simulated: items.
     """
 
@@ -122,6 +124,7 @@ class Answer:
     memory: tuple[MemoryAnswer, ...]
     watts: Between | None
     budget_w: float | None
+    cost: LoadCost | None
     simulated: int
 
     @property

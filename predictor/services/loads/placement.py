@@ -6,8 +6,9 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
+from predictor.core.records import Target
 from predictor.services.loads.branches import OPEN, Option, Stages, lowest_strain
-from predictor.services.loads.costs import RunCost
+from predictor.services.loads.costs import RunCost, target_of
 from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream, Unit
 from predictor.services.loads.simulate import Simulation
 
@@ -20,6 +21,19 @@ Assignment = tuple[tuple[str, ...], ...]
 def open_units(stage: Stage, box: Box) -> list[str]:
     """Return the names of the units that a stage may run on."""
     return list(box.units) if stage.unit == AUTO else [stage.unit]
+
+
+def targets_of(load: Load, boxes: Sequence[Box]) -> list[Target]:
+    """Return the targets of all stages on the units that they may run on, each once."""
+    targets = (
+        target_of(stage, box.units[name])
+        for box in boxes
+        for stream in load.streams
+        for stage in stream.stages
+        for name in open_units(stage, box)
+        if name in box.units
+    )
+    return list({target.id: target for target in targets}.values())
 
 
 def simulation_of(
