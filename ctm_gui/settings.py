@@ -97,6 +97,8 @@ COMPARE_MODE = Setting("compare/mode", 0, "Compare mode", "Index of the page of 
 CHOOSE_MS = Setting("choose/latency_ms", 0.0, "Latency", "Largest latency of Choose.")
 CHOOSE_WATTS = Setting("choose/power_w", 0.0, "Power", "Largest power of Choose.")
 CHOOSE_MB = Setting("choose/memory_mb", 0.0, "Memory", "Largest memory of Choose.")
+LOAD = Setting("load/open", "", "Load", "The load that is open: its file and its text.")
+LOAD_BOXES: Setting[list[str]] = Setting("load/boxes", [], "Boxes", "Files of the user's boxes.")
 SCORES: Setting[list[str]] = Setting(
     "compare/scores", [], "Scores", "Scores of models: number, fingerprint/folder/file."
 )

@@ -205,7 +205,8 @@ class LatencyChart(QWidget):
         """Show the bars of ``layout``, and the budget that it was made with."""
         self._state.layout, self._budget_ms = layout, budget_ms
         self._state.ruler = LabelRuler(self._state.font)
-        self._value_axis.setLabel(axis_title(layout.unit))
+        has_tokens = bool(layout.groups.columns.is_tokens.any())
+        self._value_axis.setLabel(axis_title(layout.unit, has_tokens=has_tokens))
         self.setAccessibleDescription(f"{len(layout)} latencies; the table below says the same.")
         self._fit_names()
         self.rows_plot.set_content_height(layout.height_px)

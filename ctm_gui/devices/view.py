@@ -20,9 +20,9 @@ from ctm_gui.devices.form import DeviceForm
 from ctm_gui.devices.form_view import DeviceFormView
 from ctm_gui.devices.header_view import DeviceHeader
 from ctm_gui.devices.library import DeviceLibrary
+from ctm_gui.devices.list_rows import DevicesGrid
 from ctm_gui.devices.live import LivePrediction
 from ctm_gui.devices.profile_plot import DeviceProfile
-from ctm_gui.devices.tables import DevicesGrid
 from ctm_gui.devices.this_machine import ThisMachine
 from ctm_gui.widgets.basic import (
     STRETCH,
@@ -63,7 +63,7 @@ class DevicesList(QWidget):
     def current_key(self) -> str:
         """Return the key of the current device; empty for none."""
         row = self.table.current_row()
-        return "" if row is None else self.grid.entries[row].key
+        return "" if row is None else self.grid.rows[row].entry.key
 
     def select(self, key: str) -> None:
         """Make a device current; a search that leaves it out is cleared."""
@@ -98,7 +98,7 @@ class DevicesList(QWidget):
 
     def _on_rows(self, _rows: object, current: int | None) -> None:
         if current is not None:
-            self.chosen.emit(self.grid.entries[current].key)
+            self.chosen.emit(self.grid.rows[current].entry.key)
 
 
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
@@ -184,11 +184,11 @@ class DevicesView(LateView):
             self.library.export(entry.key, path)
 
     def _build(self) -> Iterator[None]:
-        if not self.form.key and self.library.entries:
-            self.form.show(self.library.entries[0].key)
         parts = splitter(Qt.Orientation.Horizontal)
         vbox(parts, of=self, margins=0)
         self.list = DevicesList(self.library, self.form)
+        if not self.form.key and self.list.grid.rows:
+            self.form.show(self.list.grid.rows[0].entry.key)
         parts.addWidget(self._build_left())
         yield
         parts.addWidget(self._build_right())

@@ -78,10 +78,9 @@ class RooflinePlot(PointPlot):
         self._points = points
         self._selected, self._current = np.zeros(0, dtype=np.intp), None
         if points is not None:
-            plot = self.canvas.getPlotItem()
-            plot.setLabel("bottom", f"{points.operation} a byte")
-            plot.setLabel("left", f"{points.operation}/s")
-            plot.getAxis("bottom").end = points.axis_end
+            self.canvas.setLabel("bottom", f"{points.operation} a byte")
+            self.canvas.setLabel("left", f"{points.operation}/s")
+            self.canvas.getAxis("bottom").end = points.axis_end
             self._box.setRange(xRange=points.x_range, yRange=points.y_range, padding=0)
             count = int(points.is_placed.sum())
             self.setAccessibleDescription(f"{count} operators; the table says the same.")

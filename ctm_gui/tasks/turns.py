@@ -24,6 +24,8 @@ def in_turns(work: Iterator[None], owner: QObject) -> None:
 
     def advance() -> None:
         for _ in work:
+            # Anew, after the stretch: else it would overtake timers that came due meanwhile.
+            timer.start()
             return
         timer.stop()
         timer.deleteLater()

@@ -104,8 +104,6 @@ class PlacesView(QWidget):
             ids, part = self._answer()
             if page is self._pages[0]:
                 current = part
-            elif page.id not in ids:  # a language model has a page without parts
-                ids = ()
         self.page_strip.show_pages(ids, current)
 
 

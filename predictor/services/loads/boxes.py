@@ -10,7 +10,7 @@ from typing import Any, Final
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.text import printable
-from predictor.core.toml_tables import Readers, integer, number, one_text
+from predictor.core.toml_tables import KeyedError, Readers, integer, number, one_text
 from predictor.cost.rates.power import rated_watts
 from predictor.devices.boxes import MAX_SERVERS, BoxFile, UnitEntry, read_box, shipped_boxes
 from predictor.devices.operating import power_modes
@@ -72,11 +72,8 @@ def box_of_load(load: Load, catalogue: Catalogue) -> Box:
         box = _of_table(values, load, catalogue)
     except InputError as error:
         where = load.file.line_of(source, load.box_line)
-        raise InputError(
-            f"{load.file.path}, line {where}, {source}: {error.subject}",
-            error.reason,
-            error.action,
-        ) from error
+        key = f"{source}: {error.subject}"
+        raise KeyedError(load.file.path, where, key, error.reason, error.action) from error
     facts = {key: values[key] for key in ("mode", "power_w", "memory_gb", "host_cores", "price")
              if key in values}  # fmt: skip
     box = replace(box, **facts)

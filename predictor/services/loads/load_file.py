@@ -31,7 +31,25 @@ def read_load(path: Path) -> Load:
     Raises:
         InputError: it cannot be read or is no TOML, or a key is unknown or wrong; with its line.
     """
-    return load_of(TomlTables.read(path, _FIX))
+    return load_of(read_tables(path))
+
+
+def read_tables(path: Path) -> TomlTables:
+    """Read the tables of the file, right or wrong.
+
+    Raises:
+        InputError: it cannot be read or is no TOML; with its line.
+    """
+    return TomlTables.read(path, _FIX)
+
+
+def parse_tables(text: str, path: Path) -> TomlTables:
+    """Read the tables of a text as if it stood in a file.
+
+    Raises:
+        InputError: it is no TOML; with its line.
+    """
+    return TomlTables.parse(text, path, _FIX)
 
 
 def load_of_tables(content: Mapping[str, Any]) -> Load:

@@ -24,16 +24,17 @@ def open_units(stage: Stage, box: Box) -> list[str]:
 
 
 def targets_of(load: Load, boxes: Sequence[Box]) -> list[Target]:
-    """Return the targets of all stages on the units that they may run on, each once."""
-    targets = (
-        target_of(stage, box.units[name])
+    """Return the targets of all stages on the units of boxes; units that a box lacks have none."""
+    targets = {
+        target.id: target
         for box in boxes
         for stream in load.streams
         for stage in stream.stages
         for name in open_units(stage, box)
         if name in box.units
-    )
-    return list({target.id: target for target in targets}.values())
+        for target in [target_of(stage, box.units[name])]
+    }
+    return list(targets.values())
 
 
 def simulation_of(

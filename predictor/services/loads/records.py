@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from predictor.core.errors import InputError
 from predictor.core.records import Device, OperatingPoint
-from predictor.core.toml_tables import TomlTables
+from predictor.core.toml_tables import KeyedError, TomlTables
 from predictor.cost.rates.facts import link_bandwidth, memory_bandwidth
 from predictor.devices.operating import power_modes
 
@@ -190,7 +189,7 @@ class Load:
     chance: float = 0.9
     prices: Prices = Prices()
 
-    def wrong(self, line: int, key: str, reason: str) -> InputError:
+    def wrong(self, line: int, key: str, reason: str) -> KeyedError:
         """Return the error of a key, with its line."""
         return self.file.wrong(self.file.line_of(key, line), key, reason)
 

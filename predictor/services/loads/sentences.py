@@ -14,7 +14,9 @@ from predictor.services.loads.answers import (
     StageAnswer,
     StreamAnswer,
 )
+from predictor.services.loads.choice import BoxChoice
 from predictor.services.loads.prices import LoadCost
+from predictor.services.loads.records import Load
 from predictor.services.serving.records import Between
 from predictor.services.serving.sentences import percent
 
@@ -32,6 +34,18 @@ def headline(answer: Answer) -> str:
         f"up to {number(factor)} times its rates hold" if factor else "no part of its rates does"
     )
     return f"{answer.box.name}: the load {words}; {largest} with {wanted}."
+
+
+def choice_sentence(load: Load, choice: BoxChoice) -> str:
+    """Return which box carries a load with the fewest watts."""
+    boxes = plural(choice.considered, "box in its mode", "boxes in their modes")
+    sentence = f"{choice.passing} of {boxes} pass the bounds of the load."
+    if not choice.holding:
+        return f"{sentence} None carries it with {percent(load.chance)}."
+    first = choice.candidates[0]
+    mode = f" at {first.box.mode}" if first.box.mode else ""
+    watts = "" if first.watts is None else f", {number(first.watts)} W"
+    return f"{sentence} {first.box.name}{mode} carries it with the fewest watts{watts}."
 
 
 def sentences(answer: Answer) -> Iterator[str]:
