@@ -56,7 +56,7 @@ def test_a_device_or_a_box_stands_before_the_table(ctm: Run, tmp_path: Path) -> 
     text = ctm("load", load, "--device", "rpi5")
     assert text.returncode == 0, text.stderr
     assert "cpu (ncnn, fp16)" in text.stdout
-    assert "W on average" not in text.stdout  # nothing is stated of its watts
+    assert "Joules of cpu are of the whole board" in text.stdout
 
 
 @pytest.mark.parametrize(
