@@ -236,6 +236,7 @@ def _make_choose(views: CentralViews) -> QWidget:
     view.comparing_requested.connect(views.compare)
     views.followers.append(presenter)
     views.set_active_on(("choose",), presenter)
+    views.page_displayed.connect(lambda now: view.enter() if now == "choose" else None)
     return view
 
 
