@@ -146,6 +146,15 @@ class CentralViews(QObject):
         self.window.show_page("devices")
         self.devices_view.show_device(device_id)
 
+    def new_device(self) -> None:
+        """Make a device of the user's, and show its form."""
+        self.window.show_page("devices")
+        view = self.devices_view
+        if view.is_built:
+            view.make()
+        else:
+            view.built.connect(view.make, Qt.ConnectionType.SingleShotConnection)
+
     def record_measured(self, row: int) -> None:
         """Ask for the latency that was measured of a row of the comparison."""
         predicted_row = self.compare_view.rows[row]

@@ -241,6 +241,7 @@ def _make_choose(views: CentralViews) -> QWidget:
     view.comparing_requested.connect(views.compare)
     views.followers.append(presenter)
     views.set_active_on(("hardware",), presenter)
+    views.page_displayed.connect(lambda now: view.enter() if now == "hardware" else None)
     return view
 
 
