@@ -44,6 +44,11 @@ class _Searchable(Protocol):
     def focus_search(self) -> None: ...
 
 
+@runtime_checkable
+class _InPieces(Protocol):
+    def build(self) -> Iterator[None]: ...
+
+
 class _Active(Protocol):
     def set_active(self, *, active: bool) -> None: ...
 
@@ -202,8 +207,12 @@ class CentralViews(QObject):
             for piece in page.pieces:
                 piece(self)
                 yield
-            self._place(page.make(self))
+            view = page.make(self)
+            self._place(view)
             yield
+            if isinstance(view, _InPieces):
+                yield from view.build()
+                refuse_drops(view)
         self._connect()
         self.is_built = True
         self._on_comparison()
