@@ -166,6 +166,7 @@ class Application:
                 self.options.unit,
                 self.options.budget_ms,
                 self.workspace.language.run(),
+                self.window.central.load.answer,
             )
         )
 

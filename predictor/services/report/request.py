@@ -12,6 +12,7 @@ from predictor.core.stored import StoredSignature
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.wording import are_alike, runtime_text, target_text
+from predictor.services.loads.answers import Answer
 from predictor.services.models.names import unique_names
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.explain import OperatorTable
@@ -90,6 +91,7 @@ class ReportRequest:
         operators: number of each pair's slowest operators in its table.
         sensitivity: returns that of one model's prediction on one target; None leaves it out.
         language: runs of language models.
+        loads: answers on loads.
     """
 
     models: tuple[ReportedModel, ...]
@@ -106,6 +108,7 @@ class ReportRequest:
     operators: int = MAX_OPERATORS
     sensitivity: Callable[[Model, Target], Sensitivity] | None = None
     language: tuple[LanguageRun, ...] = ()
+    loads: tuple[Answer, ...] = ()
 
     def target_name(self, target: Target) -> str:
         """Return the name of a target's device as it stands in a sentence.
