@@ -175,6 +175,11 @@ class CentralViews(QObject):
             self.options.set_budget_ms(budget_ms)
         self.window.show_compared(0)
 
+    def show_tokens(self, device_ids: Sequence[str]) -> None:
+        """Tick devices, and show the language model on them."""
+        self.workspace.selection.select(device_ids, selected=True)
+        self.window.show_page("language")
+
     def ask_what_if(self, device_id: str) -> None:
         """Ask for a batch, a precision and threads in place of a target's own."""
         from ctm_gui.targets.what_if_dialog import WhatIfDialog  # noqa: PLC0415
