@@ -118,8 +118,7 @@ class WhyView(QWidget):
         self.upper = splitter(across, self._graph, self.panel, sizes=(700, 290), stretch=(1, 0))
         self.body = splitter(down, self.upper, self.strip, sizes=(350, 330), stretch=(1, 1))
         vbox(self.pair, (self.body, 1), of=self)
-        self.upper.setMinimumHeight(150)
-        self.strip.setMinimumHeight(150)
+        self.strip.setMinimumHeight(190)
         for part, setting in self._splitters:
             part.restoreState(QByteArray(self._settings.get(setting)))
 
