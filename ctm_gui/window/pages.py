@@ -243,7 +243,7 @@ def _make_choose(views: CentralViews) -> QWidget:
     view.device_activated.connect(views.show_operators)
     view.measuring_requested.connect(views.probe)
     view.comparing_requested.connect(views.compare)
-    view.tokens_requested.connect(views.show_tokens)
+    view.tokens_requested.connect(views.compare_tokens)
     views.followers.append(presenter)
     views.set_active_on(("hardware",), presenter)
     views.page_displayed.connect(lambda now: view.enter() if now == "hardware" else None)
