@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.loads.boxes_view import BoxesView
 from ctm_gui.loads.flow_plot import FlowPlot
-from ctm_gui.loads.form_view import StageForm, StreamForm, TableForm
+from ctm_gui.loads.form_view import PlainBox, StageForm, StreamForm, TableForm, show_number
 from ctm_gui.loads.latency_plot import LatencyPlot
 from ctm_gui.loads.presenter import WORKING, LoadPresenter
 from ctm_gui.loads.rows import StagesGrid, StreamsGrid, stage_name
@@ -66,6 +66,7 @@ _USUAL_MODE = "usual clocks"
 _DEVICES, _FILE = "The ticked devices", "A box file…"
 _AS_STATED = "as the file has it"
 _TABLE_PX = 96
+_USUAL_CHANCE = 90
 _PROGRESS_PX = 160
 _GAP_PX, _SCROLL_BAR_PX = 8, 16
 
@@ -127,6 +128,8 @@ class LoadView(QWidget):
         self.examples_button.setMenu(menu)
         self.box_box = combo_box("Box that runs the load", letters=_LETTERS)
         self.mode_box = combo_box("Power mode of the box", letters=12)
+        self.chance_box = PlainBox("Chance in percent with which the load has to hold", "%", 1.0)
+        self.chance_box.setToolTip("The chance with which the load has to hold, over all draws.")
         self.box_note = note_label("bad")
         self.progress = QProgressBar(textVisible=False)
         self.progress.setAccessibleName("Progress of the simulation")
@@ -138,7 +141,8 @@ class LoadView(QWidget):
         head = hbox(
             self.new_button, self.open_button, self.save_button, self.examples_button, 12,
             named("&Box", self.box_box), (self.box_box, 1),
-            named("&Mode", self.mode_box), self.mode_box, STRETCH,
+            named("&Mode", self.mode_box), self.mode_box,
+            named("Holds with", self.chance_box), self.chance_box, STRETCH,
         )  # fmt: skip
         busy = hbox(
             (self.answer, 1), self.progress_text, self.progress, self.cancel_button,
@@ -216,6 +220,9 @@ class LoadView(QWidget):
         self.stage_form.edited.connect(self._edit_stage)
         self.box_box.activated.connect(self._use_box)
         self.mode_box.activated.connect(self._use_mode)
+        self.chance_box.valueChanged.connect(
+            lambda value: self._edit(("simulation",), "chance", value, "Chance of a Load", "chance")
+        )
         self.boxes.used.connect(lambda: self.tabs.setCurrentIndex(0))
 
     # What the user does
@@ -265,7 +272,7 @@ class LoadView(QWidget):
 
     def _edit(self, place: Place, key: str, value: object, words: str, typed: str = "") -> None:
         draft = self._presenter.draft
-        if draft is None or not draft.table(place):
+        if draft is None or (place[0] == "stream" and not draft.table(place)):
             return
         field = f"{typed} {place}" if typed else ""
         self._presenter.edit(draft.with_value(place, key, value), words, field)
@@ -320,7 +327,7 @@ class LoadView(QWidget):
         """Show tables and fields of the load as it is edited."""
         draft = self._presenter.draft
         self.save_button.setEnabled(draft is not None)
-        for box in (self.box_box, self.mode_box):
+        for box in (self.box_box, self.mode_box, self.chance_box):
             box.setEnabled(draft is not None)
         if draft is None:
             self.content.show_message(self._presenter.message)
@@ -332,6 +339,8 @@ class LoadView(QWidget):
         self._show_tables(draft)
         self._show_forms(draft)
         self._show_boxes()
+        chance = draft.table(("simulation",)).get("chance", _USUAL_CHANCE)
+        show_number(self.chance_box, chance)
         self._show_problem()
 
     def _show_tables(self, draft: LoadDraft) -> None:
@@ -447,8 +456,8 @@ class LoadView(QWidget):
             is_here = problem is not None and problem.place == place
             key = problem.key if problem and is_here else None
             form.show_problem(key, problem.sentence if problem else "")
-        is_of_box = problem is not None and problem.place == ("box",)
-        show_note(self.box_note, [problem.sentence] if problem and is_of_box else [])
+        is_of_head = problem is not None and problem.place in {("box",), ("simulation",)}
+        show_note(self.box_note, [problem.sentence] if problem and is_of_head else [])
 
     def _problem_line(self) -> str:
         """Return what is wrong with the stream that it is about."""

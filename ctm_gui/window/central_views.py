@@ -151,6 +151,15 @@ class CentralViews(QObject):
         self.window.show_page("devices")
         self.devices_view.show_device(device_id)
 
+    def new_device(self) -> None:
+        """Make a device of the user's, and show its form."""
+        self.window.show_page("devices")
+        view = self.devices_view
+        if view.is_built:
+            view.make()
+        else:
+            view.built.connect(view.make, Qt.ConnectionType.SingleShotConnection)
+
     def record_measured(self, row: int) -> None:
         """Ask for the latency that was measured of a row of the comparison."""
         predicted_row = self.compare_view.rows[row]
@@ -165,6 +174,11 @@ class CentralViews(QObject):
         if budget_ms is not None:
             self.options.set_budget_ms(budget_ms)
         self.window.show_compared(0)
+
+    def compare_tokens(self, device_ids: Sequence[str]) -> None:
+        """Tick devices, and show the language model on them."""
+        self.workspace.selection.select(device_ids, selected=True)
+        self.window.show_page("language")
 
     def ask_what_if(self, device_id: str) -> None:
         """Ask for a batch, a precision and threads in place of a target's own."""

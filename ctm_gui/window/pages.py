@@ -233,14 +233,20 @@ def _make_choose(views: CentralViews) -> QWidget:
 
     workspace = views.workspace
     presenter = views.choice = ChoicePresenter(
-        workspace.predictor, workspace.user_measurements, workspace.library.by_id, views
+        workspace.predictor,
+        workspace.user_measurements,
+        workspace.library.by_id,
+        workspace.language,
+        views,
     )
     view = views.choose_view = ChooseView(views.options, presenter, views.settings)
     view.device_activated.connect(views.show_operators)
     view.measuring_requested.connect(views.probe)
     view.comparing_requested.connect(views.compare)
+    view.tokens_requested.connect(views.compare_tokens)
     views.followers.append(presenter)
     views.set_active_on(("hardware",), presenter)
+    views.page_displayed.connect(lambda now: view.enter() if now == "hardware" else None)
     return view
 
 
