@@ -233,14 +233,20 @@ def _make_choose(views: CentralViews) -> QWidget:
 
     workspace = views.workspace
     presenter = views.choice = ChoicePresenter(
-        workspace.predictor, workspace.user_measurements, workspace.library.by_id, views
+        workspace.predictor,
+        workspace.user_measurements,
+        workspace.library.by_id,
+        workspace.language,
+        views,
     )
     view = views.choose_view = ChooseView(views.options, presenter, views.settings)
     view.device_activated.connect(views.show_operators)
     view.measuring_requested.connect(views.probe)
     view.comparing_requested.connect(views.compare)
+    view.tokens_requested.connect(views.show_tokens)
     views.followers.append(presenter)
     views.set_active_on(("hardware",), presenter)
+    views.page_displayed.connect(lambda now: view.enter() if now == "hardware" else None)
     return view
 
 
@@ -353,11 +359,11 @@ PAGES: tuple[Page, ...] = (
          )),
     Page(id="hardware", place="choose", title="Hardware", text="Hard&ware by Budget",
          make=_make_choose, needs_panels=False, help="choose",
-         modules=_room("choose", "presenter", "view"),
+         modules=_room("choose", "view"),
          tip="Which devices keep a budget, by its chance"),
     Page(id="load", place="choose", title="Load", text="Lo&ad", keys="Ctrl+9", make=_make_load,
          needs_panels=False,
-         modules=(*_room("loads", "presenter"), *_room("loads", "view")),
+         modules=_room("loads", "form_view", "boxes_view", "flow_plot", "latency_plot", "view"),
          tip="What a box carries: streams, pipelines and deadlines"),
     Page(id="devices", place="library", title="Devices", text="&Devices", keys="Ctrl+7",
          make=_make_devices, needs_panels=False,

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import onnx
@@ -39,6 +40,11 @@ from predictor.services.probing.quick import Obstacle, Refusal
 SIGNATURES = Path(__file__).resolve().parents[2] / "golden" / "api" / "signatures.txt"
 SAMPLES = resources_dir() / "samples"
 MOBILENET = SAMPLES / "mobilenetv2-1.0-224.onnx"
+LLAMA = {
+    "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "vocab_size": 128256, "max_position_embeddings": 8192,
+}  # fmt: skip
 RESULTS = (
     tables.Table,
     Devices,
@@ -181,12 +187,40 @@ def test_names_that_do_not_exist_are_refused() -> None:
         ctm.predict(MOBILENET, "rpi5", runtime="nothing-such")
     with pytest.raises(InputError, match="fp7"):
         ctm.choose(MOBILENET, max_ms=3, precisions=["fp7"])
+    with pytest.raises(InputError, match="limits of a language model"):
+        ctm.choose(MOBILENET, max_ms=3, max_joules=1.0)
     with pytest.raises(InputError, match="not a number over 0"):
         ctm.measured("rpi5", -1)
     with pytest.raises(InputError, match="2 pairs"):
         ctm.explain(MOBILENET, ["rpi5", "rtx3090"])
     with pytest.raises(InputError, match="1 models"):
         ctm.compare([MOBILENET], "rpi5")
+
+
+def test_devices_are_chosen_for_a_language_model(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(LLAMA), encoding="utf-8")
+    devices = ["rtx3090", "rpi5", "h100-sxm"]
+    limits: dict[str, Any] = {"min_tokens_per_s": 40.0, "max_cost": 5.0}
+    prices = {"rtx3090": 0.2, "h100-sxm": 2.5}
+
+    choices = ctm.choose(config, devices=devices, price_per_hour=prices, **limits)
+
+    rows = {row["device"]: row for row in choices}
+    assert rows["h100-sxm"]["chance"] > 0.9
+    assert rows["rpi5"]["chance"] == 0.0
+    assert rows["rpi5"]["remark"] == "no price is stated"
+    assert choices.choice is None
+    assert [option.generation.device.id for option in choices.language] == list(rows)
+    assert "of 3 devices keep the budget" in choices.sentence
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"max_ms": 5.0, **limits}, "no limits of a language model"),
+        (limits, "no price is stated"),
+        ({}, "no limit of a language model"),
+    ]
+    for wrong, words in cases:
+        with pytest.raises(InputError, match=words):
+            ctm.choose(config, devices=devices, **wrong)
 
 
 def test_a_measured_latency_stands_for_the_prediction() -> None:
