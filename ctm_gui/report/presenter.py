@@ -27,11 +27,11 @@ from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.report import USUAL_SECTIONS, Report, SectionId
 from predictor.services.history.history import History
+from predictor.services.loads.answers import Answer
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.sensitivity import sensitivity_of
-from predictor.services.report.build import build_report
+from predictor.services.report.build import build_report, report_alone
 from predictor.services.report.files import save_report
-from predictor.services.report.language import generation_report
 from predictor.services.report.probing import measured_signatures
 from predictor.services.report.request import (
     MeasuredSignature,
@@ -54,12 +54,16 @@ class ReportSubject:
         unit: of the latencies.
         budget_ms: that latencies are compared with, None without one.
         language: returns the run of the Language tab, None where there is none.
+        chosen: model and target index of the pair that is looked at; None for none.
+        load: the answer of the page Load, None where there is none.
     """
 
     comparison: Comparison
     unit: LatencyUnit
     budget_ms: float | None
     language: Callable[[], LanguageRun | None] = lambda: None
+    chosen: tuple[int, int] | None = None
+    load: Answer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,7 @@ class ReportPresenter(QObject):
             return
         self._is_reading = False
         request = self._request = _request_of(self._subject, signatures)
-        work = partial(_draft, request, self._subject.language, self.choice)
+        work = partial(_draft, request, self._subject, self.choice)
         self._run(work, self._on_draft)
 
     def _lay_out(self, report: Report) -> None:
@@ -229,6 +233,10 @@ def _signatures(subject: ReportSubject, history: History) -> tuple[MeasuredSigna
 def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...]) -> ReportRequest:
     comparison = subject.comparison
     models = [compared.model for compared in comparison.models]
+    chosen = None
+    if subject.chosen is not None:
+        model, target = subject.chosen
+        chosen = comparison.models[model].label, comparison.targets[target].run_id
     return ReportRequest(
         models=tuple(map(_reported, comparison.models)),
         targets=comparison.targets,
@@ -242,6 +250,7 @@ def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...
         budget_ms=subject.budget_ms,
         unit=subject.unit,
         signatures=signatures,
+        chosen=chosen,
         commands=command_lines(models, comparison.targets, RequestedSettings(), subject.budget_ms),
     )
 
@@ -252,20 +261,18 @@ def _reported(compared: ComparedModel) -> ReportedModel:
 
 
 def _draft(
-    request: ReportRequest,
-    language: Callable[[], LanguageRun | None],
-    choice: ReportChoice,
-    context: TaskContext,
+    request: ReportRequest, subject: ReportSubject, choice: ReportChoice, context: TaskContext
 ) -> Draft:
-    run = language()
+    run = subject.language()
     runs = () if run is None else (run,)
-    if not request.predictions and not runs:
+    loads = () if subject.load is None else (subject.load,)
+    if not request.predictions and not runs and not loads:
         raise InputError("report", "no target is ticked", "tick one, and open the report again")
     if request.predictions:
-        with_language = replace(request, language=runs)
-        report = build_report(with_language, cancel=context.token, report=context.report)
+        complete = replace(request, language=runs, loads=loads)
+        report = build_report(complete, cancel=context.token, report=context.report)
     else:
-        report = generation_report(runs, request.created)
+        report = report_alone(runs, loads, request.created)
     return _laid_out(report, choice, context)
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from predictor.core.prediction import Prediction
-from predictor.core.records import Measurement, Precision, Target
+from predictor.core.records import Measurement, Precision, RunId, Target
 from predictor.core.stored import StoredSignature
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.wording import are_alike, runtime_text, target_text
+from predictor.services.loads.answers import Answer
 from predictor.services.models.names import unique_names
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.explain import OperatorTable
@@ -90,6 +91,9 @@ class ReportRequest:
         operators: number of each pair's slowest operators in its table.
         sensitivity: returns that of one model's prediction on one target; None leaves it out.
         language: runs of language models.
+        chosen: label of a model and run of a target that the report explains; None for the fastest
+            target of the model that takes longest.
+        loads: answers on loads.
     """
 
     models: tuple[ReportedModel, ...]
@@ -106,6 +110,12 @@ class ReportRequest:
     operators: int = MAX_OPERATORS
     sensitivity: Callable[[Model, Target], Sensitivity] | None = None
     language: tuple[LanguageRun, ...] = ()
+    chosen: tuple[str, RunId] | None = None
+    loads: tuple[Answer, ...] = ()
+
+    def is_chosen(self, pair: Pair) -> bool:
+        """Whether the user looks at a pair."""
+        return (pair.model.label, pair.target.run_id) == self.chosen
 
     def target_name(self, target: Target) -> str:
         """Return the name of a target's device as it stands in a sentence.
