@@ -97,6 +97,13 @@ COMPARE_MODE = Setting("compare/mode", 0, "Compare mode", "Index of the page of 
 CHOOSE_MS = Setting("choose/latency_ms", 0.0, "Latency", "Largest latency of Choose.")
 CHOOSE_WATTS = Setting("choose/power_w", 0.0, "Power", "Largest power of Choose.")
 CHOOSE_MB = Setting("choose/memory_mb", 0.0, "Memory", "Largest memory of Choose.")
+CHOOSE_TOKENS = Setting("choose/tokens_per_s", 0.0, "Tokens", "Least tokens a second of Choose.")
+CHOOSE_FIRST = Setting("choose/first_ms", 0.0, "First token", "Longest first token of Choose.")
+CHOOSE_JOULES = Setting("choose/joules", 0.0, "Joules", "Most joules a token of Choose.")
+CHOOSE_COST = Setting("choose/cost", 0.0, "Cost", "Highest cost of a million tokens of Choose.")
+CHOOSE_PRICE = Setting("choose/price", 0.0, "Price", "Price an hour of a card in Choose.")
+LOAD = Setting("load/open", "", "Load", "The load that is open: its file and its text.")
+LOAD_BOXES: Setting[list[str]] = Setting("load/boxes", [], "Boxes", "Files of the user's boxes.")
 SCORES: Setting[list[str]] = Setting(
     "compare/scores", [], "Scores", "Scores of models: number, fingerprint/folder/file."
 )

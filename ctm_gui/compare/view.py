@@ -118,12 +118,13 @@ class CompareView(QWidget):
         self._data = data
         if not same:
             self.table.clearSelection()
-        self._refresh_table()
+        is_fitted = self._refresh_table()
         # In a turn of its own: to paint table and chart at once would stall the window.
         self._chart_turn.start()
         if len(data) and not self._scale_chosen:
             self.log_box.setChecked(prefers_log(data))
-        self.table.fit_columns()
+        if not is_fitted:
+            self.table.fit_columns()
 
     def show_missing(self, missing: str, *, is_reading: bool = False) -> None:
         """Show what the user has to do before there are rows; empty for nothing."""
@@ -188,7 +189,8 @@ class CompareView(QWidget):
         self._refresh_table()
         self._show_chart()
 
-    def _refresh_table(self) -> None:
+    def _refresh_table(self) -> bool:
+        """Show the present rows in words and in the table; whether its columns are fitted too."""
         self._stack.show_content(visible=len(self._data) > 0)
         of_models = self._data.compared - len(self._tokens.rows)
         compared = ComparisonColumns(self._data.rows[:of_models])
@@ -199,8 +201,7 @@ class CompareView(QWidget):
         context = TableContext(Place.COMPARE, self._options.unit, self._budget_ms)
         grid = ComparisonGrid(self._data, context, self._more)
         self.table.show_grid(grid)
-        for key, is_needed in grid.needed_columns().items():
-            self.table.set_column_visible(key, visible=is_needed)
+        return self.table.set_columns_visible(grid.needed_columns())
 
     def _show_chart(self, *_: object) -> None:
         groups = target_groups(self._data, self._data.search_mask(self.table.words))

@@ -42,21 +42,21 @@ class DeviceRow:
 
 
 def device_rows(entries: Sequence[DeviceEntry]) -> list[DeviceRow]:
-    """Return the rows of devices: those of the user as they come, products, then all others.
+    """Return the rows of devices: the user's as they come, products, then all others.
 
     A product with one unit in the catalogue is that device, which its names find too.
     """
-    own = [DeviceRow(entry) for entry in entries if entry.is_user]
-    others = {entry.device.id: entry for entry in entries if not entry.is_user}
-    groups = [_group(products, others) for products in _products_by_units(others)]
+    user_rows = [DeviceRow(entry) for entry in entries if entry.is_user]
+    shipped = {entry.device.id: entry for entry in entries if not entry.is_user}
+    groups = [_group(products, shipped) for products in _products_by_units(shipped)]
     several = sorted((g for g in groups if len(g) > 1), key=lambda g: natural_key(title_of(g[0])))
     grouped = {row.entry.device.id for group in several for row in group}
     single = {group[0].entry.device.id: group[0] for group in groups if len(group) == 1}
-    rest = [single.get(id_, DeviceRow(e)) for id_, e in others.items() if id_ not in grouped]
-    return [*own, *(row for group in several for row in group), *rest]
+    rest = [single.get(id_, DeviceRow(e)) for id_, e in shipped.items() if id_ not in grouped]
+    return [*user_rows, *(row for group in several for row in group), *rest]
 
 
-def _products_by_units(others: Mapping[str, DeviceEntry]) -> list[list[Product]]:
+def _products_by_units(shipped: Mapping[str, DeviceEntry]) -> list[list[Product]]:
     """Return the products whose units the same devices stand for, the newest first."""
     by_units: dict[tuple[str, ...], list[Product]] = {}
     try:
@@ -64,15 +64,15 @@ def _products_by_units(others: Mapping[str, DeviceEntry]) -> list[list[Product]]
     except InputError:  # the table is damaged, which is reported where it is read first
         return []
     for product in products:
-        ids = tuple(id_ for id_ in product.device_ids.values() if id_ in others)
+        ids = tuple(id_ for id_ in product.device_ids.values() if id_ in shipped)
         by_units.setdefault(ids, []).append(product)
     by_units.pop((), None)
     return list(by_units.values())
 
 
-def _group(products: Sequence[Product], others: Mapping[str, DeviceEntry]) -> list[DeviceRow]:
+def _group(products: Sequence[Product], shipped: Mapping[str, DeviceEntry]) -> list[DeviceRow]:
     """Return the row of products of the same units and those of these; one row of one unit."""
-    units = [(unit, others[id_]) for unit, id_ in products[0].device_ids.items() if id_ in others]
+    units = [(unit, shipped[id_]) for unit, id_ in products[0].device_ids.items() if id_ in shipped]
     sold = tuple(products)
     if len(units) == 1:
         return [DeviceRow(units[0][1], sold)]
@@ -82,8 +82,8 @@ def _group(products: Sequence[Product], others: Mapping[str, DeviceEntry]) -> li
 
 def title_of(row: DeviceRow, searched: str = "") -> str:
     """Return the name of the newest product, of those searched for, how many more, and its chip."""
-    found = search_products(searched, row.products) if searched else row.products
-    first = (found or row.products)[0]
+    matches = search_products(searched, row.products) if searched else row.products
+    first = (matches or row.products)[0]
     more = len({product.name for product in row.products}) - 1
     also = f" and {more} more" if more else ""
     return f"{first.name}{also} ({first.chip})"
@@ -109,13 +109,13 @@ class DevicesGrid(Grid):
         self.rows, self._machine = device_rows(entries), machine
         self._names = [self._name(row.entry, is_modified(row.entry.key)) for row in self.rows]
         # A unit of several products stands under each, and counts once.
-        seen: set[str] = set()
+        counted: set[str] = set()
         self._is_device = np.zeros(len(self.rows), dtype=np.bool_)
         for n, row in enumerate(self.rows):
-            self._is_device[n] = not row.is_product and row.entry.key not in seen
-            seen |= set() if row.is_product else {row.entry.key}
+            self._is_device[n] = not row.is_product and row.entry.key not in counted
+            counted |= set() if row.is_product else {row.entry.key}
         self._searched_for = ""
-        self._found: BoolArray = np.ones(len(self.rows), dtype=np.bool_)
+        self._matches: BoolArray = np.ones(len(self.rows), dtype=np.bool_)
         columns = (
             Column(
                 key="name",
@@ -169,7 +169,7 @@ class DevicesGrid(Grid):
 
     def show_only(self, visible: BoolArray) -> None:
         """Show the rows where ``visible`` (bool [N]) is true, in the present order."""
-        self._found = visible
+        self._matches = visible
         super().show_only(self._visible_now())
 
     def sort(self, column: int | None, *, descending: bool = False) -> None:
@@ -183,7 +183,7 @@ class DevicesGrid(Grid):
         return next(rows, None)
 
     def _visible_now(self) -> BoolArray:
-        return self._found if self.sort_column is None else self._found & self._is_device
+        return self._matches if self.sort_column is None else self._matches & self._is_device
 
     def _is_machine(self, entry: DeviceEntry) -> bool:
         return self._machine is not None and entry.key == self._machine.key

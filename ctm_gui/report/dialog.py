@@ -37,6 +37,7 @@ SECTION_WORDS: dict[SectionId, str] = {
     SectionId.WHY: "Where the time &goes",
     SectionId.COMPARISON: "&Comparison",
     SectionId.LANGUAGE: "La&nguage models",
+    SectionId.LOAD: "&Load",
     SectionId.MODELS: "&Models",
     SectionId.OPERATORS: "&Operators",
     SectionId.ATTENTION: "&Attention",
@@ -167,7 +168,7 @@ class ReportDialog(BaseDialog):
             vbox(*(self.section_boxes[section] for section in members), of=group)
         grid = QGridLayout(paper)
         for row, (words, field) in enumerate(
-            (("Si&ze:", self.size_box), ("Tit&le:", self.title_box))
+            (("Si&ze:", self.size_box), ("Title:", self.title_box))
         ):
             grid.addWidget(named(words, field), row, 0)
             grid.addWidget(field, row, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup, QPainter, QResizeEvent
@@ -207,23 +207,12 @@ class TargetsPanel(QWidget):
     def _on_devices(self) -> None:
         """Show other devices; open groups stay open, and the place that was looked at."""
         place = self.tree.verticalScrollBar().value()
-        closed = {path for path, index in self._groups() if not self.tree.isExpanded(index)}
+        closed = {path for path, index in self.model.groups() if not self.tree.isExpanded(index)}
         self._on_filter()
-        for path, index in self._groups():
+        for path, index in self.model.groups():
             self.tree.setExpanded(index, path not in closed)
         self.tree.verticalScrollBar().setValue(place)
         self._show_counts()
-
-    def _groups(
-        self, parent: QModelIndex = QModelIndex(), path: tuple[str, ...] = ()
-    ) -> Iterator[tuple[tuple[str, ...], QModelIndex]]:
-        """Yield each group with the titles that lead to it."""
-        for row in range(self.model.rowCount(parent)):
-            index = self.model.index(row, 0, parent)
-            if self.model.rowCount(index):
-                here = (*path, str(index.data()))
-                yield here, index
-                yield from self._groups(index, here)
 
     def _expand(self) -> None:
         """Open every group of a search; without one, the groups that hold a checked device.
@@ -241,8 +230,10 @@ class TargetsPanel(QWidget):
     def _open_checked(self, parent: QModelIndex) -> None:
         for row in range(self.model.rowCount(parent)):
             index = self.model.index(row, 0, parent)
+            if not self.model.rowCount(index):
+                continue
             state = index.data(Qt.ItemDataRole.CheckStateRole)
-            if self.model.rowCount(index) and Qt.CheckState(state) is not Qt.CheckState.Unchecked:
+            if Qt.CheckState(state) is not Qt.CheckState.Unchecked:
                 self.tree.expand(index)
                 self._open_checked(index)
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ctm_gui.history.measured_view import MeasuredView
     from ctm_gui.history.view import HistoryView
     from ctm_gui.language.view import LanguageView
+    from ctm_gui.loads.presenter import LoadPresenter
+    from ctm_gui.loads.view import LoadView
     from ctm_gui.operators.view import OperatorsView
     from ctm_gui.prediction.followers import ComparisonFollower
     from ctm_gui.roofline.view import RooflineView
@@ -40,6 +42,11 @@ if TYPE_CHECKING:
 @runtime_checkable
 class _Searchable(Protocol):
     def focus_search(self) -> None: ...
+
+
+@runtime_checkable
+class _InPieces(Protocol):
+    def build(self) -> Iterator[None]: ...
 
 
 class _Active(Protocol):
@@ -81,6 +88,8 @@ class CentralViews(QObject):
     measured_view: MeasuredView
     choose_view: ChooseView
     choice: ChoicePresenter
+    load_view: LoadView
+    load: LoadPresenter
     clocks_view: ClocksView
     clocks: ClocksPresenter
     language_view: LanguageView
@@ -166,6 +175,11 @@ class CentralViews(QObject):
             self.options.set_budget_ms(budget_ms)
         self.window.show_compared(0)
 
+    def compare_tokens(self, device_ids: Sequence[str]) -> None:
+        """Tick devices, and show the language model on them."""
+        self.workspace.selection.select(device_ids, selected=True)
+        self.window.show_page("language")
+
     def ask_what_if(self, device_id: str) -> None:
         """Ask for a batch, a precision and threads in place of a target's own."""
         from ctm_gui.targets.what_if_dialog import WhatIfDialog  # noqa: PLC0415
@@ -199,14 +213,11 @@ class CentralViews(QObject):
                 piece(self)
                 yield
             view = page.make(self)
-            view.setParent(self.window)  # which may be closed before the view is in its place
-            self._views.append(view)
+            self._place(view)
             yield
-        for index, view in enumerate(self._views):
-            refuse_drops(view)
-            if index:
-                self._replace(index, view)
-                yield
+            if isinstance(view, _InPieces):
+                yield from view.build()
+                refuse_drops(view)
         self._connect()
         self.is_built = True
         self._on_comparison()
@@ -215,6 +226,16 @@ class CentralViews(QObject):
         # Last: it is seen with what it shows.
         self.window.first_view.set_other(self._views[0])
         self.built.emit()
+
+    def _place(self, view: QWidget) -> None:
+        """Put a page into its tab at once: wherever it is put, Qt styles its widgets anew."""
+        index = len(self._views)
+        self._views.append(view)
+        refuse_drops(view)
+        if index:
+            self._replace(index, view)
+        else:
+            self.window.first_view.addWidget(view)  # behind the start page for now
 
     def _replace(self, index: int, view: QWidget) -> None:
         tabs, place = self._tabs, self._tabs.widget(index)

@@ -42,7 +42,7 @@ from ctm_gui.window.side_panels import Panels, SidePanels
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.status_line import StatusLine
 from ctm_gui.window.steps import OptionSteps
-from ctm_gui.window.workspace import Workspace
+from ctm_gui.window.workspace import LOAD_SUFFIX, Workspace
 from predictor.core.errors import HostError
 from predictor.services.models.files import model_suffixes
 
@@ -103,7 +103,8 @@ class MainWindow(QMainWindow):
         self._models_timer = QTimer(self, singleShot=True, interval=_REMEMBER_DELAY_MS)
         self._models_timer.timeout.connect(self._remember_models)
         answer, library = workspace.undo_stack, workspace.library_stack
-        self._stacks = {"answer": answer, "why": answer, "library": library}
+        loads = workspace.load_stack
+        self._stacks = {"answer": answer, "why": answer, "choose": loads, "library": library}
         self._steps, self._no_steps = QUndoGroup(self), QUndoStack(self)
         self.setWindowTitle("CloserToMe")
         self._arrange()
@@ -143,7 +144,7 @@ class MainWindow(QMainWindow):
             self,
             "Open models",
             self.settings.get(table.FOLDER),
-            f"Models ({patterns} config.json *.gguf);;All (*)",
+            f"Models ({patterns} config.json *.gguf);;Loads (*{LOAD_SUFFIX});;All (*)",
         )
         self.open_paths(paths)
 
@@ -299,6 +300,7 @@ class MainWindow(QMainWindow):
         workspace = self.workspace
         workspace.shelf.content_changed.connect(self.places.follow)
         workspace.opened.connect(self.settings.add_recent)
+        workspace.load_opened.connect(self._open_load)
         language = workspace.language
         language.state_changed.connect(
             lambda: self.models_panel.show_language(language.state.model)
@@ -364,11 +366,17 @@ class MainWindow(QMainWindow):
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)
         self.actions_by_id["cancel"].setEnabled(busy)
         has_language = self.workspace.language.state.model and self.workspace.selection.selected_ids
-        has_results = self.workspace.comparison.rows or has_language
+        has_results = self.workspace.comparison.rows or has_language or self._has_load
         self.actions_by_id["report"].setEnabled(bool(has_results))
         has_models = bool(self.workspace.shelf.entries)
         for action in ("remove", "read_again", "select_all"):
             self.actions_by_id[action].setEnabled(has_models)
+
+    @property
+    def _has_load(self) -> bool:
+        """Whether there is an answer on a load."""
+        central = self._central
+        return central is not None and central.is_built and central.load.answer is not None
 
     def _take_setting(self, setting: AnySetting) -> None:
         """Apply a setting that the dialog changed."""
@@ -398,6 +406,10 @@ class MainWindow(QMainWindow):
     def _on_device_activated(self, device_id: str) -> None:
         self.central.show_operators(device_id)
 
+    def _open_load(self, path: str) -> None:
+        self.show_page("load")
+        self.central.load.open(Path(path))
+
     def _on_details(self, device_id: str) -> None:
         self.central.show_device(device_id)
 
@@ -417,6 +429,7 @@ class MainWindow(QMainWindow):
             tabs.offered_changed.connect(self.places.follow)
             self.workspace.language.state_changed.connect(self.places.follow)
             tabs.offered_changed.connect(self.side_panels.fit_soon)
+            self._central.load.results_changed.connect(self._show_activity)
             self.places.set_answer(lambda: (self._offered(tabs.offered), tabs.name))
 
     def _offered(self, parts: Sequence[str]) -> Sequence[str]:

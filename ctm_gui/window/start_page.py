@@ -149,7 +149,8 @@ class FirstView(QStackedWidget):
     def set_other(self, other: QWidget) -> None:
         """Give the view that is shown while there are models."""
         self._other = other
-        self.addWidget(other)
+        if self.indexOf(other) < 0:
+            self.addWidget(other)
         self._follow()
 
     def _follow(self, *_: object) -> None:

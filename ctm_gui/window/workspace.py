@@ -39,6 +39,7 @@ from predictor.services.models.language import (
 
 DEVICE_SUFFIX = ".json"
 PROJECT_SUFFIX = ".ctmproject"
+LOAD_SUFFIX = ".toml"
 LANGUAGE_SUFFIXES = (".json", ".safetensors", GGUF)  # of configurations and what is beside them
 # A burst of changes (the check boxes of a group) makes one run.
 PREDICT_DELAY_MS = 15
@@ -56,12 +57,14 @@ class Workspace(QObject):
 
     ``comparison_changed`` is emitted when ``comparison`` changes; ``activity_changed`` when
     searching, reading or predicting begins or ends; ``opened`` gives the paths that were added,
-    ``language_opened`` is emitted when the user opened a language model.
+    ``language_opened`` is emitted when the user opened a language model; ``load_opened`` gives the
+    path of a load file that the user opened.
 
     Attributes:
         comparison: the last one.
         undo_stack: steps of models, targets and views.
         library_stack: steps of devices, history and measurements.
+        load_stack: steps of the load that is edited.
         language: the model of the Language tab.
 
     Args:
@@ -76,6 +79,7 @@ class Workspace(QObject):
     activity_changed = Signal()
     opened = Signal(object)
     language_opened = Signal()
+    load_opened = Signal(str)
 
     def __init__(
         self,
@@ -90,10 +94,12 @@ class Workspace(QObject):
         self._reader = SerialWorker("reader", self)
         self.predictor = SerialWorker("predictor", self)
         self.layouter = SerialWorker("layouter", self)
+        self.simulator = SerialWorker("simulator", self)
         self._finder = SerialWorker("finder", self)
         self.messages = MessageLog(self)
         self.undo_stack, self.library_stack = QUndoStack(self), QUndoStack(self)
-        for stack in (self.undo_stack, self.library_stack):
+        self.load_stack = QUndoStack(self)
+        for stack in (self.undo_stack, self.library_stack, self.load_stack):
             stack.setUndoLimit(UNDO_STEPS)
         self.shelf = ModelShelf(ingestion, self._reader, self.undo_stack, self)
         self.selection = TargetSelection(catalogue, selected, self.undo_stack, self)
@@ -151,7 +157,7 @@ class Workspace(QObject):
         """Stop all work and close the store; the ingestion is its maker's to close."""
         self._predict_timer.stop()
         self._release_timer.stop()
-        for worker in (self._finder, self._reader, self.layouter, self.predictor):
+        for worker in (self._finder, self._reader, self.layouter, self.predictor, self.simulator):
             worker.close()
         self.machine.close()
         self.history.close()
@@ -162,9 +168,15 @@ class Workspace(QObject):
         """Add model files, and those inside folders; they are searched off the window's thread.
 
         Device files become devices of the user's, projects are taken over; the configuration of a
-        language model, and a decoder among the model files, open in the Language tab.
+        language model, and a decoder among the model files, open in the Language tab; load files
+        on the page Load.
         """
-        paths = [path for path in paths if not self._open_language_file(path)]
+        loads = [path for path in paths if path.lower().endswith(LOAD_SUFFIX)]
+        for path in loads:
+            self.load_opened.emit(path)
+            self.opened.emit([path])
+        further = [path for path in paths if path not in loads]
+        paths = [path for path in further if not self._open_language_file(path)]
         devices = [path for path in paths if path.lower().endswith(DEVICE_SUFFIX)]
         projects = [path for path in paths if path.lower().endswith(PROJECT_SUFFIX)]
         self.library.import_files(devices)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date, time
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,8 +18,28 @@ from predictor.core.files import read_text
 _MAX_BYTES: Final = 1_000_000
 _AT_LINE: Final = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
 
+_MAX_EXACT: Final = 2**53
+
+Place = tuple[str | int, ...]
+"""Way to a table in a file: names of tables, and places in arrays of them."""
 Readers = Mapping[str, tuple[Callable[[Any], object], str]]
 """By key: what turns its value into a field, and the words for what it expects."""
+
+
+class KeyedError(InputError):
+    """An error of a key in a file.
+
+    Args:
+        path: of the file.
+        line: of the key, from 1.
+        key: its name.
+        reason: why it is wrong.
+        action: the user's next step.
+    """
+
+    def __init__(self, path: Path, line: int, key: str, reason: str, action: str) -> None:
+        super().__init__(f"{path}, line {line}, {key}", reason, action)
+        self.line, self.key = line, key
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +65,15 @@ class TomlTables:
         Raises:
             InputError: it cannot be read or is no TOML; with its line.
         """
-        text = read_text(path, _MAX_BYTES)
+        return cls.parse(read_text(path, _MAX_BYTES), path, fix)
+
+    @classmethod
+    def parse(cls, text: str, path: Path, fix: str) -> TomlTables:
+        """Read a text as if it stood in a file.
+
+        Raises:
+            InputError: it is no TOML; with its line.
+        """
         try:
             return cls(path, tomllib.loads(text), text.splitlines(), fix)
         except tomllib.TOMLDecodeError as error:
@@ -106,9 +136,65 @@ class TomlTables:
         following = enumerate(self.lines[start - 1 :], start)
         return next((number for number, line in following if pattern.match(line)), start)
 
-    def wrong(self, line: int, key: str, reason: str) -> InputError:
+    def wrong(self, line: int, key: str, reason: str) -> KeyedError:
         """Return the error of a key."""
-        return InputError(f"{self.path}, line {line}, {key}", reason, self.fix)
+        return KeyedError(self.path, line, key, reason, self.fix)
+
+
+def toml_text(content: Mapping[str, Any]) -> tuple[str, list[Place]]:
+    """Write tables as TOML.
+
+    Args:
+        content: tables and arrays of tables, of texts, numbers, lists and tables of those.
+
+    Returns:
+        The text, and the place of the table of each of its lines.
+    """
+    lines: list[str] = []
+    places: list[Place] = []
+
+    def write(table: Mapping[str, Any], names: tuple[str, ...], place: Place) -> None:
+        for key, value in table.items():
+            if not _is_tables(value, names):
+                lines.append(f"{_key(key)} = {_value(value)}")
+                places.append(place)
+        for key, value in table.items():
+            if _is_tables(value, names):
+                path = (*names, _key(key))
+                for i, entry in enumerate(value if isinstance(value, list) else [value]):
+                    header = f"[[{'.'.join(path)}]]" if isinstance(value, list) else f"[{path[0]}]"
+                    inner: Place = (*place, key, i) if isinstance(value, list) else (*place, key)
+                    lines.extend(["", header] if lines else [header])
+                    places.extend([inner] * (len(lines) - len(places)))
+                    write(entry, path, inner)
+
+    write(content, (), ())
+    return "".join(f"{line}\n" for line in lines), places
+
+
+def _is_tables(value: object, names: tuple[str, ...]) -> bool:
+    """Return whether a value has a header: a table at the top, or an array of tables."""
+    if isinstance(value, Mapping):
+        return not names
+    return bool(value) and isinstance(value, list) and all(isinstance(v, Mapping) for v in value)
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_key(key)} = {_value(v)}' for key, v in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, float):
+        whole = value.is_integer() and abs(value) < _MAX_EXACT
+        return str(int(value)) if whole else repr(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    # A text of JSON is one of TOML too, but for DEL, which JSON leaves as it is.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def one_text(value: object) -> str:

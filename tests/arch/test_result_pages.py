@@ -43,6 +43,7 @@ WITHOUT_ENGINE: Final[Mapping[str, str]] = {
     "nas-systems-nasbench201": "methods that the command trains",
     "nas-table1": "methods that the command trains",
     "nas-table3": "methods that the command trains",
+    "power": "watts of cards and boards",
     "probe_fidelity": "times that the runner took",
     "soak": "actions in the window",
     "tails": "percentiles in logs of MLPerf",

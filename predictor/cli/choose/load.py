@@ -12,13 +12,14 @@ from predictor.cli.load.command import evidence_of, models_of
 from predictor.cli.predicting import BUDGET_MISSED, PredictionStore
 from predictor.cli.progress import progress_on
 from predictor.cli.tables import render_table
-from predictor.core.text import plural, printable
+from predictor.core.text import printable
 from predictor.presentation.wording import number
 from predictor.services.loads.boxes import all_boxes, box_entry, box_of_devices
 from predictor.services.loads.choice import BoxChoice, Candidate, choose_box
 from predictor.services.loads.load_file import read_load
 from predictor.services.loads.models import model_paths
 from predictor.services.loads.records import Load
+from predictor.services.loads.sentences import choice_sentence
 from predictor.services.serving.sentences import percent
 
 _SCHEMA = "ctm-load-choice/1"  # scripts depend on it
@@ -57,16 +58,8 @@ def _document(load: Load, choice: BoxChoice, rows: Sequence[Candidate]) -> dict[
 
 
 def _text(load: Load, choice: BoxChoice, rows: Sequence[Candidate]) -> str:
-    boxes = plural(choice.considered, "box in its mode", "boxes in their modes")
-    sentence = f"{choice.passing} of {boxes} pass the bounds of the load. "
-    if choice.holding:
-        first = rows[0]
-        mode = f" at {printable(first.box.mode)}" if first.box.mode else ""
-        watts = "" if first.watts is None else f", {number(first.watts)} W"
-        sentence += f"{printable(first.box.name)}{mode} carries it with the fewest watts{watts}"
-    else:
-        sentence += f"None carries it with {percent(load.chance)}"
-    parts = [f"{sentence}.", render_table(_HEADERS, [_row(load, row) for row in rows], "  rrrr")]
+    sentence = printable(choice_sentence(load, choice))
+    parts = [sentence, render_table(_HEADERS, [_row(load, row) for row in rows], "  rrrr")]
     if choice.considered > len(rows):
         parts.append(f"{choice.considered - len(rows)} more; --rows 0 simulates and lists all.")
     return "\n\n".join(parts)

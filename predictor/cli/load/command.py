@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from predictor.cli.catalogue import named_devices, open_catalogue
@@ -19,16 +20,21 @@ from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.loads.boxes import box_of_devices, box_of_load, check_mode, named_box
 from predictor.services.loads.carry import ModelKey, Models, carry, check_units
-from predictor.services.loads.costs import Evidence, target_of
+from predictor.services.loads.costs import Evidence
 from predictor.services.loads.document import load_document
 from predictor.services.loads.load_file import read_load
 from predictor.services.loads.models import model_paths
-from predictor.services.loads.placement import open_units
+from predictor.services.loads.placement import targets_of
 from predictor.services.loads.records import Box, Load
+from predictor.services.report.build import report_alone
+from predictor.services.report.files import check_report_path, save_report
+from predictor.services.report.pdf import report_pdf
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Answer what the box does with the load; nothing is stored."""
+    if options.report:
+        check_report_path(Path(options.report))
     load = read_load(options.load)
     paths = model_paths(load)
     catalogue = open_catalogue(options, console)
@@ -37,6 +43,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     models = models_of(paths)
     with closing(PredictionStore(options.store)) as store:
         answer = carry(load, box, models, evidence_of(options, load, [box], models, store))
+        if options.report:
+            report = report_alone((), [answer], datetime.now(UTC).astimezone())
+            save_report(report, Path(options.report), report_pdf)
         if options.json:
             console.document(load_document(answer))
         else:
@@ -82,15 +91,6 @@ def evidence_of(
     store: PredictionStore,
 ) -> Evidence:
     """Return what the user measured of the targets and models of a load."""
-    targets = {
-        target.id: target
-        for box in boxes
-        for stream in load.streams
-        for stage in stream.stages
-        for name in open_units(stage, box)
-        if name in box.units
-        for target in [target_of(stage, box.units[name])]
-    }
-    measured = store.signatures(list(targets.values()))
+    measured = store.signatures(targets_of(load, boxes))
     measurements, devices = measured_of(options, store, list(models.values()), (), measured)
     return Evidence(tuple(measurements), measured, devices)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from predictor.services.loads.costs import RunCost
+from predictor.services.loads.prices import LoadCost
 from predictor.services.loads.records import Box, Load, Stage, Stream
 from predictor.services.serving.records import Between
+
+SHARES: Final = (0.01, 0.05, *(place / 10 for place in range(1, 10)), 0.95, 0.98, 0.99, 0.995)
+"""Shares of the items whose latencies are the distribution of a stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +42,7 @@ class StreamAnswer:
         stages: of its pipeline.
         alone_ms: an item without any other.
         p50_ms, p90_ms, p99_ms: of the items, with the 80 % interval over the draws.
+        distribution_ms: what ``SHARES`` of the items stay within, likewise.
         missed: share of the items over the deadline, on average over the draws.
         chance: that the deadline is kept.
         largest_count: of the streams, the others as stated, that hold with the load's chance.
@@ -49,6 +55,7 @@ class StreamAnswer:
     p50_ms: Between
     p90_ms: Between
     p99_ms: Between
+    distribution_ms: tuple[Between, ...]
     missed: float
     chance: float
     largest_count: int
@@ -108,6 +115,7 @@ class Answer:
         memory: by where it is.
         watts: that the runs draw on average, idle time apart; None where no power is stated.
         budget_w: of the box or its mode; None where none is stated.
+        cost: from stated prices; None where none is stated.
         simulated: items.
     """
 
@@ -122,6 +130,7 @@ class Answer:
     memory: tuple[MemoryAnswer, ...]
     watts: Between | None
     budget_w: float | None
+    cost: LoadCost | None
     simulated: int
 
     @property

@@ -10,7 +10,7 @@ from typing import Any, Final
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.text import printable
-from predictor.core.toml_tables import Readers, integer, number, one_text
+from predictor.core.toml_tables import KeyedError, Readers, integer, number, one_text
 from predictor.cost.rates.power import rated_watts
 from predictor.devices.boxes import MAX_SERVERS, BoxFile, UnitEntry, read_box, shipped_boxes
 from predictor.devices.operating import power_modes
@@ -72,12 +72,9 @@ def box_of_load(load: Load, catalogue: Catalogue) -> Box:
         box = _of_table(values, load, catalogue)
     except InputError as error:
         where = load.file.line_of(source, load.box_line)
-        raise InputError(
-            f"{load.file.path}, line {where}, {source}: {error.subject}",
-            error.reason,
-            error.action,
-        ) from error
-    facts = {key: values[key] for key in ("mode", "power_w", "memory_gb", "host_cores")
+        key = f"{source}: {error.subject}"
+        raise KeyedError(load.file.path, where, key, error.reason, error.action) from error
+    facts = {key: values[key] for key in ("mode", "power_w", "memory_gb", "host_cores", "price")
              if key in values}  # fmt: skip
     box = replace(box, **facts)
     check_mode(box, lambda reason: load.wrong(load.box_line, "mode", reason))
@@ -120,6 +117,7 @@ def box_entry(box: Box) -> dict[str, object]:
         "shared_bandwidth_bytes_per_s": box.bandwidth_bytes_per_s,
         "host_cores": box.cores,
         "power_w": box.power_w,
+        "price": box.price,
         "sources": dict(box.sources),
     }
 
@@ -141,6 +139,7 @@ def _of_file(entry: BoxFile, catalogue: Catalogue) -> Box:
         mode=entry.mode,
         power_w=entry.power_w,
         host_cores=entry.host_cores,
+        price=entry.price,
         sources=entry.sources,
     )
 
@@ -177,5 +176,6 @@ _BOX: Final[Readers] = {
     "mode": (one_text, "the name of a power mode"),
     "power_w": (lambda value: number(value, 0.0, 1e6), "a number of watts over 0"),
     "memory_gb": (lambda value: number(value, 0.0, 1e6), "a number over 0"),
+    "price": (lambda value: number(value, 0.0, 1e9), "a price over 0"),
     "host_cores": (lambda value: integer(value, 1, 4096), "a whole number from 1"),
 }

@@ -9,9 +9,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.graph.model import Model
 from predictor.services.loads.advice import Advisor
 from predictor.services.loads.answers import (
+    SHARES,
     Answer,
     MemoryAnswer,
     StageAnswer,
@@ -30,6 +32,7 @@ from predictor.services.loads.placement import (
     rows_of,
     simulation_of,
 )
+from predictor.services.loads.prices import load_cost
 from predictor.services.loads.records import AUTO, Box, Load, Stage
 from predictor.services.loads.simulate import Draw, Scaled, Simulation
 from predictor.services.serving.records import Between
@@ -40,6 +43,7 @@ ModelKey = tuple[str, tuple[tuple[str, int], ...]]
 Models = Mapping[ModelKey, Model]
 
 _SEARCHED: Final = 500  # items of a draw in a search
+_QUANTILES: Final = (0.5, 0.9, 0.99, *SHARES)
 _STEPS: Final = 7
 _MIN_FACTOR: Final = 1 / 64
 
@@ -54,6 +58,7 @@ def carry(
     box: Box,
     models: Models,
     evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+    progress: ProgressCallback = no_progress,
 ) -> Answer:
     """Predict what a box does with a load.
 
@@ -62,16 +67,18 @@ def carry(
         box: the units.
         models: of all stages.
         evidence: the user's measurements.
+        progress: called for each draw and each search of a limit.
 
     Raises:
         InputError: a stage names a unit that the box lacks, has no number, or a deadline is under
             the bound of its stages; with the line of the file.
+        CancelledError: by ``progress``.
     """
     check_units(load, box)
     (costs,) = costs_of(load, [box], models, evidence)
     assignment = best_assignment(load, box, costs)
     check_deadlines(load, box, assignment, costs)
-    return _Carrying(load, box, assignment, costs, models, evidence).answer()
+    return _Carrying(load, box, assignment, costs, models, evidence, progress).answer()
 
 
 def costs_of(load: Load, boxes: Sequence[Box], models: Models, evidence: Evidence) -> list[Costs]:
@@ -123,9 +130,11 @@ class _Carrying:
         costs: Costs,
         models: Models,
         evidence: Evidence,
+        progress: ProgressCallback,
     ) -> None:
         self._load, self._box, self._assignment = load, box, assignment
         self._models, self._evidence = models, evidence
+        self._progress, self._steps = progress, 0
         self._all_costs = costs
         self._costs = rows_of(assignment, costs)
         self._simulation: Simulation = simulation_of(load, box, assignment, costs, load.draws)
@@ -134,7 +143,10 @@ class _Carrying:
         """Return the answer."""
         load, simulation = self._load, self._simulation
         items = max(load.items // load.draws, 100)
-        runs = [simulation.run(draw, simulation.stated, items) for draw in range(load.draws)]
+        runs = []
+        for draw in range(load.draws):
+            self._step("simulating")
+            runs.append(simulation.run(draw, simulation.stated, items))
         keeping = np.array([simulation.keeps(run) for run in runs], np.bool_)
         streams = tuple(
             self._stream(i, runs, float(keeping[:, i].mean())) for i in range(len(load.streams))
@@ -143,6 +155,7 @@ class _Carrying:
         binding = self._binding(streams, units)
         placed = self._assignment, self._all_costs
         advisor = Advisor(load, self._box, *placed, binding, self._cost)
+        watts = watts_of(load.streams, self._costs)
         return Answer(
             load=load,
             box=self._box,
@@ -153,10 +166,24 @@ class _Carrying:
             binding=binding,
             advice=advisor.all(),
             memory=self._memory(),
-            watts=watts_of(load.streams, self._costs),
+            watts=watts,
             budget_w=budget_watts(self._box),
+            cost=load_cost(load, self._box, watts),
             simulated=sum(len(latency) for run in runs for latency in run.latency_ms),
         )
+
+    def _step(self, message: str) -> None:
+        """Report a step of what is about as long: draws, and twice as many a search."""
+        searches = 1 + len(self._load.streams)
+        total = self._load.draws * (1 + 2 * searches)
+        self._progress(Progress(min(self._steps, total - 1), total, message))
+        self._steps += 1
+
+    def _chance(self, load: Scaled) -> float:
+        """Return the chance of a load; each of the tries of a search is some draws of steps."""
+        self._steps += self._load.draws // 4
+        self._step("searching the limits")
+        return self._simulation.chance(load, _SEARCHED, self._load.chance)
 
     def _cost(self, stage: Stage, unit: str) -> RunCost:
         model = self._models[model_key(stage)]
@@ -175,6 +202,7 @@ class _Carrying:
             p50_ms=_between(ends[:, 0]),
             p90_ms=_between(ends[:, 1]),
             p99_ms=_between(ends[:, 2]),
+            distribution_ms=tuple(map(_between, ends[:, 3:].T)),
             missed=float(np.mean(missed)) if stream.deadline_ms is not None else 0.0,
             chance=chance,
             largest_count=self._largest_count(i),
@@ -221,7 +249,7 @@ class _Carrying:
 
         def holds(factor: float) -> bool:
             load = Scaled(factor, counts)
-            return self._simulation.chance(load, _SEARCHED, self._load.chance) >= self._load.chance
+            return self._chance(load) >= self._load.chance
 
         low = high * _MIN_FACTOR
         if not holds(low):
@@ -249,7 +277,7 @@ class _Carrying:
             changed = Scaled(1.0, (*counts[:i], count, *counts[i + 1 :]))
             if (simulation.demand(None, changed) >= 1.0).any():
                 return False
-            return simulation.chance(changed, _SEARCHED, load.chance) >= load.chance
+            return self._chance(changed) >= load.chance
 
         low, high = 0, 1
         while high <= 64 * counts[i] and holds(high):
@@ -285,8 +313,8 @@ class _Carrying:
 
 def _percentiles(latency_ms: Floats) -> list[float]:
     if not len(latency_ms):
-        return [math.nan] * 3
-    return [float(v) for v in np.quantile(latency_ms, (0.5, 0.9, 0.99), method="inverted_cdf")]
+        return [math.nan] * len(_QUANTILES)
+    return [float(v) for v in np.quantile(latency_ms, _QUANTILES, method="inverted_cdf")]
 
 
 def _between(values: Floats) -> Between:

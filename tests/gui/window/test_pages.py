@@ -29,7 +29,8 @@ FORMER = {
     "chart": "compare", "matrix": "compare", "pareto": "compare", "changes": "compare",
     "sweep": "compare", "clocks": "clocks", "language": "language", "operators": "why",
     "graph": "why", "roofline": "why", "timeline": "why", "attention": "why",
-    "choose": "choose", "devices": "devices", "history": "history",
+    "choose": "hardware", "hardware": "hardware", "load": "load", "devices": "devices",
+    "history": "history",
 }  # fmt: skip
 MODULE = "colorsys"  # small, of the standard library
 
@@ -153,7 +154,7 @@ def test_no_page_has_the_name_or_the_keys_of_another() -> None:
 
 def test_a_place_has_keys_and_a_button_and_goes_back_to_its_last_page(window: MainWindow) -> None:
     window.show_page("history")
-    for place, page in (("Ctrl+1", "compare"), ("Ctrl+3", "choose"), ("Ctrl+4", "history")):
+    for place, page in (("Ctrl+1", "compare"), ("Ctrl+3", "hardware"), ("Ctrl+4", "history")):
         QTest.keyClick(
             window, Qt.Key(int(place[-1]) + Qt.Key.Key_0.value), Qt.KeyboardModifier.ControlModifier
         )

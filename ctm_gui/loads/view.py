@@ -1,0 +1,484 @@
+"""The page of a load: what comes, what it passes, which box runs it, and whether that holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QMenu,
+    QProgressBar,
+    QSplitter,
+    QTabWidget,
+    QWidget,
+)
+
+from ctm_gui.loads.boxes_view import BoxesView
+from ctm_gui.loads.flow_plot import FlowPlot
+from ctm_gui.loads.form_view import PlainBox, StageForm, StreamForm, TableForm, show_number
+from ctm_gui.loads.latency_plot import LatencyPlot
+from ctm_gui.loads.presenter import WORKING, LoadPresenter
+from ctm_gui.loads.rows import StagesGrid, StreamsGrid, stage_name
+from ctm_gui.loads.work import modes_of
+from ctm_gui.widgets.basic import (
+    STRETCH,
+    ContentOrMessage,
+    button,
+    combo_box,
+    fill_box,
+    fill_splitter,
+    hbox,
+    holder,
+    label,
+    named,
+    note_label,
+    scrolled,
+    show_note,
+    splitter,
+    vbox,
+)
+from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.save_plot import save_button
+from ctm_gui.widgets.table_view import GridView
+from ctm_gui.widgets.view_options import ViewOptions
+from predictor.core.progress import Progress
+from predictor.core.records import Device
+from predictor.core.text import capitalised
+from predictor.core.toml_tables import Place
+from predictor.presentation.wording import shown
+from predictor.services.loads.answers import Answer
+from predictor.services.loads.draft import (
+    SUFFIX,
+    LoadDraft,
+    bundled_loads,
+    new_stage,
+    new_stream,
+    samples,
+)
+from predictor.services.loads.sentences import headline, sentences
+
+_LETTERS = 18
+_LONGEST = 400
+_USUAL_MODE = "usual clocks"
+_DEVICES, _FILE = "The ticked devices", "A box file…"
+_AS_STATED = "as the file has it"
+_TABLE_PX = 96
+_USUAL_CHANCE = 90
+_PROGRESS_PX = 160
+_GAP_PX, _SCROLL_BAR_PX = 8, 16
+
+
+class LoadView(QWidget):
+    """Streams and their stages as tables with a form, the box, and below them the answer.
+
+    Args:
+        options: the theme.
+        presenter: of the load.
+        models: returns names and paths of the open models.
+        devices: returns the ticked devices.
+    """
+
+    def __init__(
+        self,
+        options: ViewOptions,
+        presenter: LoadPresenter,
+        models: Callable[[], Sequence[tuple[str, str]]],
+        devices: Callable[[], Sequence[Device]],
+    ) -> None:
+        super().__init__()
+        self._options, self._presenter = options, presenter
+        self._models, self._devices = models, devices
+        self._stream, self._stage = 0, 0
+        self.is_built = False
+
+    def build(self) -> Iterator[None]:
+        """Make the parts, some between two ``yield``, from the outside in, see WhyView."""
+        self._make_head()
+        yield
+        self._make_editor()
+        yield
+        self._make_answer()
+        yield
+        self._connect()
+        self.is_built = True
+        self._show_boxes()
+        self.show_draft()
+        self._show_results()
+
+    def focus_search(self) -> None:
+        """Go to the streams: there is nothing to search."""
+        self.streams.setFocus()
+
+    # What it is made of
+
+    def _make_head(self) -> None:
+        self.new_button = button("&New Load", "Begin a load of one camera.", self._begin)
+        self.open_button = button("Open &Load…", "Open a load file (.toml).", self._open)
+        self.save_button = button("&Save Load…", "Save the load file, for ctm load.", self._save)
+        self.examples_button = button("E&xamples", "Open a load that ships with the program.")
+        menu = QMenu(self.examples_button)
+        for path in bundled_loads():
+            title = capitalised(path.stem.replace("-", " "))
+            menu.addAction(title).triggered.connect(
+                lambda _checked, path=path: self._presenter.open(path)
+            )
+        self.examples_button.setMenu(menu)
+        self.box_box = combo_box("Box that runs the load", letters=_LETTERS)
+        self.mode_box = combo_box("Power mode of the box", letters=12)
+        self.chance_box = PlainBox("Chance in percent with which the load has to hold", "%", 1.0)
+        self.chance_box.setToolTip("The chance with which the load has to hold, over all draws.")
+        self.box_note = note_label("bad")
+        self.progress = QProgressBar(textVisible=False)
+        self.progress.setAccessibleName("Progress of the simulation")
+        self.progress.setFixedWidth(_PROGRESS_PX)
+        self.progress_text = label(role="muted", wraps=False)
+        self.cancel_button = button("&Cancel", "Stop the simulation.", self._presenter.cancel)
+        self.again_button = button("Simulate A&gain", "Simulate the load.", self._presenter.refresh)
+        self.answer = label(role="heading", name="Answer", selectable=True)
+        head = hbox(
+            self.new_button, self.open_button, self.save_button, self.examples_button, 12,
+            named("&Box", self.box_box), (self.box_box, 1),
+            named("&Mode", self.mode_box), self.mode_box,
+            named("Holds with", self.chance_box), self.chance_box, STRETCH,
+        )  # fmt: skip
+        busy = hbox(
+            (self.answer, 1), self.progress_text, self.progress, self.cancel_button,
+            self.again_button,
+        )  # fmt: skip
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.setAccessibleName("Answer and boxes")
+        self._editor, self._pictures = QSplitter(across), QSplitter(across)
+        content = QWidget()
+        self.content = ContentOrMessage(content, name="No load")
+        vbox(head, self.box_note, (self.content, 1), of=self)
+        parts = splitter(down, self._editor, self.tabs, sizes=(300, 270), stretch=(1, 1))
+        vbox(busy, (parts, 1), of=content, margins=0)
+
+    def _make_editor(self) -> None:
+        self.streams = GridView(GridModel(), "Streams")
+        self.stages = GridView(GridModel(), "Stages of the stream")
+        for grid in (self.streams, self.stages):
+            grid.setMinimumHeight(_TABLE_PX)
+        self.stream_form, self.stage_form = StreamForm(), StageForm()
+        self.add_stream = button("Add Stream", "Add a stream.", self._add_stream)
+        self.remove_stream = button("Remove Stream", "Remove this stream.", self._remove_stream)
+        self.add_stage = button("Add Stage", "Add a stage after the last.", self._add_stage)
+        self.remove_stage = button("Remove Stage", "Remove this stage.", self._remove_stage)
+        tables = QWidget()
+        forms = QWidget()
+        fields = scrolled(forms, "Fields of the stream and of the stage")
+        fields.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        fill_splitter(self._editor, tables, fields, sizes=(560, 440), stretch=(3, 2))
+        vbox(
+            hbox(self.add_stream, self.remove_stream, STRETCH),
+            (self.streams, 1),
+            hbox(self.add_stage, self.remove_stage, STRETCH),
+            (self.stages, 1),
+            of=tables,
+            margins=(0, 0, 6, 0),
+        )
+        vbox(
+            label("Stream", "heading"), self.stream_form,
+            label("Stage", "heading"), self.stage_form, STRETCH,
+            of=forms, margins=(_GAP_PX, 0, 0, 0),
+        )  # fmt: skip
+        fields.setMinimumWidth(forms.minimumSizeHint().width() + _SCROLL_BAR_PX)
+
+    def _make_answer(self) -> None:
+        self.remarks = label(name="What stands behind the answer", selectable=True)
+        self.remarks.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.remarks.setContentsMargins(_GAP_PX, 0, 0, 0)
+        self.flow, self.plot = FlowPlot(self._options), LatencyPlot(self._options)
+        self.save_plot = save_button("load", self.plot.save)
+        self.boxes = BoxesView(self._options, self._presenter)
+        self.tabs.addTab(self._pictures, "On This Box")
+        self.tabs.addTab(self.boxes, "Which Boxes Hold It")
+        fill_splitter(
+            self._pictures,
+            scrolled(self.flow, "Pipelines and units"),
+            holder((self.plot, 1), hbox(STRETCH, self.save_plot)),
+            scrolled(self.remarks, "What stands behind the answer"),
+            sizes=(470, 280, 250),
+            stretch=(4, 2, 2),
+        )
+
+    def _connect(self) -> None:
+        presenter = self._presenter
+        presenter.draft_changed.connect(self.show_draft)
+        presenter.results_changed.connect(self._show_results)
+        presenter.boxes_changed.connect(self._show_boxes)
+        presenter.choice_changed.connect(self._show_busy)
+        presenter.progressed.connect(self._show_progress)
+        self.streams.rows_selected.connect(self._choose_stream)
+        self.stages.rows_selected.connect(self._choose_stage)
+        self.stream_form.edited.connect(self._edit_stream)
+        self.stage_form.edited.connect(self._edit_stage)
+        self.box_box.activated.connect(self._use_box)
+        self.mode_box.activated.connect(self._use_mode)
+        self.chance_box.valueChanged.connect(
+            lambda value: self._edit(("simulation",), "chance", value, "Chance of a Load", "chance")
+        )
+        self.boxes.used.connect(lambda: self.tabs.setCurrentIndex(0))
+
+    # What the user does
+
+    def _begin(self) -> None:
+        self._stream = self._stage = 0
+        self._presenter.begin([path for _, path in self._models()])
+
+    def _open(self) -> None:
+        draft = self._presenter.draft
+        folder = str(draft.path.parent) if draft else ""
+        path, _ = QFileDialog.getOpenFileName(self, "Open a load", folder, f"Loads (*{SUFFIX})")
+        if path:
+            self._presenter.open(Path(path))
+
+    def _save(self) -> None:
+        draft = self._presenter.draft
+        if draft is None:
+            return
+        is_bundled = draft.path in bundled_loads()
+        first = draft.path.name if is_bundled else str(draft.path)
+        path, _ = QFileDialog.getSaveFileName(self, "Save the load", first, f"Loads (*{SUFFIX})")
+        if path:
+            self._presenter.save(Path(path).with_suffix(SUFFIX))
+
+    def _use_box(self, place: int) -> None:
+        table, name = self.box_box.itemData(place), self.box_box.itemText(place)
+        if name == _DEVICES:
+            self._presenter.use_devices(self._devices())
+        elif name == _FILE:
+            path, _ = QFileDialog.getOpenFileName(self, "Open a box", "", "Boxes (*.json)")
+            if path:
+                self._presenter.add_box(Path(path))
+        elif table is not None:
+            self._presenter.use_box(table, name)
+        self._show_boxes()
+
+    def _use_mode(self, place: int) -> None:
+        mode = self.mode_box.itemText(place) if place else None
+        self._edit(("box",), "mode", mode, f"Mode {mode or _USUAL_MODE}")
+
+    def _edit_stream(self, key: str, value: object) -> None:
+        self._edit(("stream", self._stream), key, value, f"{_title(key)} of a Stream", key)
+
+    def _edit_stage(self, key: str, value: object) -> None:
+        self._edit(self._stage_place, key, value, f"{_title(key)} of a Stage", key)
+
+    def _edit(self, place: Place, key: str, value: object, words: str, typed: str = "") -> None:
+        draft = self._presenter.draft
+        if draft is None or (place[0] == "stream" and not draft.table(place)):
+            return
+        field = f"{typed} {place}" if typed else ""
+        self._presenter.edit(draft.with_value(place, key, value), words, field)
+
+    def _add_stream(self) -> None:
+        draft = self._presenter.draft
+        if draft is not None:
+            count = len(draft.streams)
+            stream = new_stream([path for _, path in self._models()], count)
+            self._stream, self._stage = count, 0
+            self._presenter.edit(draft.with_table((), "stream", stream), "Add Stream")
+
+    def _remove_stream(self) -> None:
+        draft = self._presenter.draft
+        if draft is not None and draft.table(("stream", self._stream)):
+            self._presenter.edit(draft.without(("stream", self._stream)), "Remove Stream")
+
+    def _add_stage(self) -> None:
+        draft = self._presenter.draft
+        stream = draft.table(("stream", self._stream)) if draft else {}
+        if draft is not None and stream:
+            stages = list(stream.get("stage", ()))
+            self._stage = len(stages)
+            place = ("stream", self._stream)
+            changed = draft.with_table(place, "stage", new_stage(stages))
+            self._presenter.edit(changed, "Add Stage")
+
+    def _remove_stage(self) -> None:
+        draft = self._presenter.draft
+        if draft is not None and draft.table(self._stage_place):
+            self._presenter.edit(draft.without(self._stage_place), "Remove Stage")
+
+    @property
+    def _stage_place(self) -> Place:
+        return ("stream", self._stream, "stage", self._stage)
+
+    def _choose_stream(self, *_: object) -> None:
+        row = self.streams.current_row()
+        if row is not None and row != self._stream:
+            self._stream, self._stage = row, 0
+            self.show_draft()
+
+    def _choose_stage(self, *_: object) -> None:
+        row = self.stages.current_row()
+        if row is not None and row != self._stage:
+            self._stage = row
+            self.show_draft()
+
+    # What is shown
+
+    def show_draft(self) -> None:
+        """Show tables and fields of the load as it is edited."""
+        draft = self._presenter.draft
+        self.save_button.setEnabled(draft is not None)
+        for box in (self.box_box, self.mode_box, self.chance_box):
+            box.setEnabled(draft is not None)
+        if draft is None:
+            self.content.show_message(self._presenter.message)
+            return
+        self.content.show_content()
+        self._stream = min(self._stream, max(len(draft.streams) - 1, 0))
+        stages = draft.table(("stream", self._stream)).get("stage", ())
+        self._stage = min(self._stage, max(len(stages) - 1, 0))
+        self._show_tables(draft)
+        self._show_forms(draft)
+        self._show_boxes()
+        chance = draft.table(("simulation",)).get("chance", _USUAL_CHANCE)
+        show_number(self.chance_box, chance)
+        self._show_problem()
+
+    def _show_tables(self, draft: LoadDraft) -> None:
+        answer = self._presenter.answer
+        stream = draft.table(("stream", self._stream))
+        streams = answer.streams if answer else ()
+        name = str(stream.get("name"))
+        of_stream = next((entry for entry in streams if entry.stream.name == name), None)
+        stages = list(stream.get("stage", ()))
+        _show_rows(self.streams, StreamsGrid(draft.streams, answer), self._stream)
+        _show_rows(self.stages, StagesGrid(stages, of_stream), self._stage)
+
+    def _show_forms(self, draft: LoadDraft) -> None:
+        stream, stage = draft.table(("stream", self._stream)), draft.table(self._stage_place)
+        self.stream_form.setEnabled(bool(stream))
+        self.stage_form.setEnabled(bool(stage))
+        self.remove_stream.setEnabled(bool(stream))
+        self.add_stage.setEnabled(bool(stream))
+        self.remove_stage.setEnabled(bool(stage))
+        self.stream_form.show_table(stream)
+        self.stage_form.show_table(stage, *self._choices())
+
+    def _choices(self) -> tuple[list[tuple[str, str]], list[str]]:
+        """Return the models and the units that a stage may have."""
+        box = self._presenter.box
+        units = list(box.units) if box else []
+        return [*self._models(), *((name, name) for name in samples())], units
+
+    def show_choices(self) -> None:
+        """Offer other models and units; what is typed in other fields stays."""
+        draft = self._presenter.draft
+        if draft is not None and self.is_built:
+            self.stage_form.show_choices(draft.table(self._stage_place), *self._choices())
+
+    def _show_boxes(self) -> None:
+        """Show the boxes to choose from, and the modes of the one that is chosen."""
+        draft, presenter = self._presenter.draft, self._presenter
+        table = dict(draft.box) if draft else {}
+        source = {key: table[key] for key in ("id", "file", "units") if key in table}
+        entries: list[tuple[str, Any]] = [(entry.name, entry.table) for entry in presenter.boxes]
+        tables = [entry for _, entry in entries]
+        if source and source not in tables:
+            name = str(table.get("name", source.get("id", source.get("file", _AS_STATED))))
+            entries.insert(0, (shown(name), source))
+            tables.insert(0, source)
+        with QSignalBlocker(self.box_box):
+            self.box_box.clear()
+            for name, entry in [*entries, (_DEVICES, None), (_FILE, None)]:
+                self.box_box.addItem(name, entry)
+            self.box_box.setCurrentIndex(tables.index(source) if source else -1)
+        mode = str(table.get("mode", ""))
+        modes = modes_of(presenter.box) if presenter.box and draft else []
+        names = [_USUAL_MODE, *modes, *([mode] if mode and mode not in modes else [])]
+        fill_box(self.mode_box, names, mode or 0)
+
+    def _show_results(self) -> None:
+        presenter = self._presenter
+        draft, answer = presenter.draft, presenter.answer
+        if draft is not None:
+            self._show_tables(draft)
+            self.show_choices()
+            self._show_boxes()
+        else:
+            self.content.show_message(presenter.message)
+        self._show_busy()
+        self._show_problem()
+        self._show_pictures(answer)
+
+    def _show_pictures(self, answer: Answer | None) -> None:
+        presenter, prepared = self._presenter, self._presenter.prepared
+        if answer is not None:
+            self.flow.show_load(answer.load, answer.box, answer)
+        elif prepared is not None and presenter.problem is None and presenter.draft is not None:
+            self.flow.show_load(prepared.load, prepared.box, None)
+        else:
+            self.flow.show_load(None, None, None)
+        self.plot.show_streams(answer.streams if answer else ())
+        self.remarks.setText("\n".join(sentences(answer)) if answer else "")
+        self._show_answer()
+
+    def _show_answer(self) -> None:
+        """Say what holds, or why nothing is simulated."""
+        presenter = self._presenter
+        if presenter.answer is not None:
+            text = headline(presenter.answer)
+        elif presenter.problem is not None:
+            text = f"Not simulated. {self._problem_line()}"
+        else:
+            text = WORKING if presenter.busy else presenter.message
+        self.answer.setText(shown(text, _LONGEST))
+
+    def _show_busy(self) -> None:
+        presenter = self._presenter
+        busy = presenter.busy or presenter.choosing
+        for widget in (self.progress, self.progress_text, self.cancel_button):
+            widget.setVisible(busy)
+        cancelled = not busy and presenter.answer is None and presenter.problem is None
+        self.again_button.setVisible(cancelled and presenter.draft is not None)
+
+    def _show_progress(self, progress: Progress) -> None:
+        self.progress.setMaximum(progress.total)
+        self.progress.setValue(progress.done)
+        self.progress_text.setText(capitalised(progress.message))
+
+    def _show_problem(self) -> None:
+        """Say what is wrong at its field; where that is not shown, in the answer."""
+        problem = self._presenter.problem
+        stream, stage = ("stream", self._stream), self._stage_place
+        forms: list[tuple[TableForm, Place]] = [
+            (self.stream_form, stream), (self.stage_form, stage),
+        ]  # fmt: skip
+        for form, place in forms:
+            is_here = problem is not None and problem.place == place
+            key = problem.key if problem and is_here else None
+            form.show_problem(key, problem.sentence if problem else "")
+        is_of_head = problem is not None and problem.place in {("box",), ("simulation",)}
+        show_note(self.box_note, [problem.sentence] if problem and is_of_head else [])
+
+    def _problem_line(self) -> str:
+        """Return what is wrong with the stream that it is about."""
+        problem, draft = self._presenter.problem, self._presenter.draft
+        assert problem is not None  # noqa: S101  # the caller looked
+        assert draft is not None  # noqa: S101
+        names: list[str] = []
+        if problem.place[:1] == ("stream",) and len(problem.place) > 1:
+            names.append(str(draft.table(problem.place[:2]).get("name", "")))
+            if len(problem.place) > 2:
+                names.append(stage_name(draft.table(problem.place)))
+        return ": ".join([*map(shown, filter(None, names)), problem.sentence])
+
+
+def _show_rows(view: GridView, grid: Any, row: int) -> None:
+    with QSignalBlocker(view.selectionModel()):
+        view.show_grid(grid)
+        if grid.count:
+            view.select_rows([row], row)
+    view.fit_columns()
+
+
+def _title(key: str) -> str:
+    return capitalised(key.replace("_ms", "").replace("_", " ")).title()
