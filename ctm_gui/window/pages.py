@@ -145,6 +145,12 @@ def _make_compare(views: CentralViews) -> QWidget:
 
     language = workspace.language
     language.results_changed.connect(lambda: pages.show_tokens(language.results))
+
+    def show_missing() -> None:
+        is_reading = bool(workspace.shelf.pending_count) or workspace.searching
+        chart.show_missing(workspace.comparison.missing, is_reading=is_reading)
+
+    workspace.activity_changed.connect(show_missing)
     views.comparison_displayed.connect(follow)
     views.page_displayed.connect(follow)
     return pages
