@@ -172,6 +172,7 @@ class Application:
                 self.options.budget_ms,
                 self.workspace.language.run(),
                 self.window.central.explanation.chosen,
+                self.window.central.load.answer,
             )
         )
 

@@ -8,6 +8,8 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.choose.language import LanguageChosen, LanguageLimits, chosen_language
+from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
@@ -17,12 +19,16 @@ from predictor.core.records import Device, Measurement
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import capitalised
 from predictor.graph.model import Model
+from predictor.presentation.wording import shown
 from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import EVEN, choose
 from predictor.services.choose.options import BATCHES, Budget, Wanted, options_of
 from predictor.services.signatures.user_signatures import UserSignatures
 
 NO_MODEL = "Open a model, and state a budget: the devices that keep it are listed here."
+NO_LANGUAGE_BUDGET = (
+    "State a limit above: the devices that keep it with the run of the page Tokens are listed here."
+)
 NO_BUDGET = "State a limit above: the devices that keep it are listed here."
 WORKING = "Judging every configuration of {count} devices…"
 
@@ -39,6 +45,7 @@ class Limits:
     percentile: int = MEDIAN
     chance: float = EVEN
     wanted: Wanted = field(default_factory=Wanted)
+    language: LanguageLimits = field(default_factory=LanguageLimits)
 
     @property
     def budget(self) -> Budget | None:
@@ -72,13 +79,15 @@ class ChoicePresenter(ComparisonFollower):
 
     Attributes:
         limits: as typed.
-        chosen: the choice; None where there is none.
+        chosen: the choice of models; None where there is none.
+        chosen_language: that of a language model, likewise.
         message: why there is none, in a sentence.
 
     Args:
         worker: the thread that predictions are made on.
         user_measurements: the user's measurements.
         devices: returns all devices by id.
+        language: the open language model and its run.
         parent: owner.
     """
 
@@ -89,12 +98,16 @@ class ChoicePresenter(ComparisonFollower):
         worker: SerialWorker,
         user_measurements: OwnMeasurements,
         devices: Callable[[], Mapping[str, Device]],
+        language: LanguagePresenter,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(worker, parent)
+        self._language = language
+        language.state_changed.connect(self._follow_language)
         self._user_measurements, self._devices = user_measurements, devices
         self.limits = Limits()
         self.chosen: Chosen | None = None
+        self.chosen_language: LanguageChosen | None = None
         self.message = NO_MODEL
 
     @property
@@ -104,8 +117,21 @@ class ChoicePresenter(ComparisonFollower):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Labels of the models of which one may be chosen."""
-        return tuple(model.label for model in self._comparison.models if not model.problem)
+        """Labels of the models of which one may be chosen, the language model last."""
+        names = [model.label for model in self._comparison.models if not model.problem]
+        return (*names, *filter(None, [self.language_name]))
+
+    @property
+    def language_name(self) -> str:
+        """Label of the open language model; empty for none."""
+        model = self._language.state.model
+        return "" if model is None else f"Tokens of {shown(model.architecture.name)}"
+
+    @property
+    def is_of_language(self) -> bool:
+        """Whether devices are chosen for the language model: it is, or there is no other model."""
+        name = self.language_name
+        return bool(name) and (self.limits.model == name or self.models == (name,))
 
     def set_limits(self, limits: Limits) -> None:
         """Choose by other limits."""
@@ -114,6 +140,9 @@ class ChoicePresenter(ComparisonFollower):
             self._refresh()
 
     def _begin(self) -> None:
+        if self.is_of_language:
+            self._begin_language()
+            return
         models = [
             model
             for model in self._comparison.models
@@ -121,7 +150,7 @@ class ChoicePresenter(ComparisonFollower):
         ]
         budget = self.limits.budget
         if not models or budget is None:
-            self._show(None, NO_BUDGET if models else NO_MODEL)
+            self._show(NO_BUDGET if models else NO_MODEL)
             return
         work = partial(
             _chosen,
@@ -133,25 +162,52 @@ class ChoicePresenter(ComparisonFollower):
             measurements=self._user_measurements.measurements,
             signatures=self._user_measurements.signatures,
         )
-        self.message = WORKING.format(count=self.device_count)
-        self._task.start(lambda _: work(), lambda chosen: self._show(chosen, ""), self._on_error)
+        self._start(work, len(self._devices()))
+
+    def _begin_language(self) -> None:
+        limits, families = self.limits, self.limits.wanted.families
+        if limits.language.budget is None:
+            self._show(NO_LANGUAGE_BUDGET)
+            return
+        devices = [d for d in self._devices().values() if not families or d.family in families]
+        run = self._language.work_on(devices)
+        self._start(partial(chosen_language, run, limits.language, limits.chance), len(devices))
+
+    def _start(self, work: Callable[[], Chosen | LanguageChosen], count: int) -> None:
+        self.message = WORKING.format(count=count)
+        self._task.start(lambda _: work(), self._on_chosen, self._on_error)
+        self.changed.emit()
+
+    def _follow_language(self) -> None:
+        """Choose anew for another language model or run of it."""
+        if self.limits.model not in {"", *self.models}:
+            self.limits = replace(self.limits, model="")
+        if self.is_of_language or self.chosen_language is not None:
+            self._refresh()
         self.changed.emit()
 
     def _let_go(self) -> None:
-        self.chosen = None
+        self.chosen = self.chosen_language = None
 
     def set_comparison(self, comparison: Comparison) -> None:
         """Follow other models; a model that was chosen and has gone gives way to all."""
-        if self.limits.model not in {"", *(model.label for model in comparison.models)}:
+        names = {model.label for model in comparison.models}
+        if self.limits.model not in {"", self.language_name, *names}:
             self.limits = replace(self.limits, model="")
         super().set_comparison(comparison)
         self.changed.emit()
 
     def _on_error(self, error: CtmError) -> None:
-        self._show(None, f"{capitalised(error.reason)}; {error.action}.")
+        self._show(f"{capitalised(error.reason)}; {error.action}.")
 
-    def _show(self, chosen: Chosen | None, message: str) -> None:
-        self.chosen, self.message = chosen, message
+    def _on_chosen(self, chosen: Chosen | LanguageChosen) -> None:
+        self.chosen = chosen if isinstance(chosen, Chosen) else None
+        self.chosen_language = chosen if isinstance(chosen, LanguageChosen) else None
+        self.message = ""
+        self.changed.emit()
+
+    def _show(self, message: str) -> None:
+        self.chosen, self.chosen_language, self.message = None, None, message
         self.changed.emit()
 
 

@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import number_keys
+from ctm_gui.widgets.theme import Theme
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.prediction import Prediction
 from predictor.core.run_facts import MEDIAN
@@ -37,7 +38,37 @@ _NEEDS = "An INT8 model has to be made first, and its answers may differ."
 _FRONT = "No other option that meets the budget is better in latency, power and memory at once."
 
 
-class OptionsGrid(Grid):
+class RankedGrid(Grid):
+    """Rows with a chance each.
+
+    Args:
+        columns: from left to right.
+        chances: of the rows.
+        min_chance: chance from which a row keeps the limits.
+        is_broken: whether a row breaks a limit for sure.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        chances: Sequence[float],
+        min_chance: float,
+        is_broken: Sequence[bool],
+    ) -> None:
+        super().__init__(len(chances), columns)
+        self._chances, self._is_broken = chances, is_broken
+        self.min_chance = min_chance
+
+    def colour(self, row: int, column: int, theme: Theme) -> str | None:
+        """Return the colour of a cell; None for that of any text."""
+        if self._is_broken[row]:
+            return theme.muted
+        if self.columns[column].key != CHANCE:
+            return None
+        return theme.good if self._chances[row] >= self.min_chance else theme.bad
+
+
+class OptionsGrid(RankedGrid):
     """A row for each option.
 
     Args:
@@ -46,11 +77,10 @@ class OptionsGrid(Grid):
     """
 
     def __init__(self, options: Sequence[Option] = (), min_chance: float = 1.0) -> None:
-        self.options, self.min_chance = tuple(options), min_chance
+        self.options = tuple(options)
         rows = [option.prediction for option in options]
         remarks = [option.remark or NOTHING for option in options]
         super().__init__(
-            len(rows),
             [
                 text_column("device", "Device", [shown(o.target.device.name) for o in options]),
                 text_column(
@@ -75,6 +105,9 @@ class OptionsGrid(Grid):
                 text_column("remark", "Remark", remarks, _FRONT),
                 text_column("family", "Kind", [o.target.device.family.value for o in options]),
             ],
+            [option.chance for option in options],
+            min_chance,
+            [bool(option.broken) for option in options],
         )
 
 
@@ -86,8 +119,6 @@ class OptionsModel(GridModel):
         parent: owner.
     """
 
-    grid: OptionsGrid
-
     def __init__(self, options: ViewOptions, parent: QObject | None = None) -> None:
         super().__init__(OptionsGrid(), parent)
         self._options = options
@@ -95,13 +126,11 @@ class OptionsModel(GridModel):
 
     def colour(self, row: int, column: int) -> QColor | None:
         """Return the colour of a chance, or of a row that breaks a limit of power or memory."""
-        option = self.grid.options[self.grid.source(row)]
-        if option.broken:
-            return QColor(self._options.theme.muted)
-        if self.grid.columns[column].key != CHANCE:
+        grid = self.grid
+        if not isinstance(grid, RankedGrid):
             return None
-        is_met = option.chance >= self.grid.min_chance
-        return QColor(self._options.theme.good if is_met else self._options.theme.bad)
+        colour = grid.colour(grid.source(row), column, self._options.theme)
+        return None if colour is None else QColor(colour)
 
 
 def _needs(option: Option) -> str:

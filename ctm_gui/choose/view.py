@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from itertools import pairwise
 
-from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
 
 from ctm_gui import settings as table
-from ctm_gui.choose.presenter import ChoicePresenter, Limits
+from ctm_gui.choose.language import LanguageChosen
+from ctm_gui.choose.language_rows import LanguageOptionsGrid
+from ctm_gui.choose.language_view import LanguageFields
+from ctm_gui.choose.presenter import ChoicePresenter, Chosen, Limits
 from ctm_gui.choose.rows import OptionsGrid, OptionsModel
 from ctm_gui.settings import Settings
 from ctm_gui.widgets.basic import (
@@ -27,15 +32,17 @@ from ctm_gui.widgets.basic import (
 )
 from ctm_gui.widgets.fields import BudgetBox, DecimalBox
 from ctm_gui.widgets.filtered_table import FilteredTable
+from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
 from predictor.core.run_facts import PERCENTILES
 from predictor.core.runtimes import RUNTIMES, UNKNOWN
 from predictor.core.text import capitalised
+from predictor.presentation.wording import shown
 from predictor.services.choose.options import Wanted
 
-_MIN_WIDTHS_PX = {"device": 230, "how": 150, "mode": 64, "needs": 104}
+_MIN_WIDTHS_PX = {"device": 230, "how": 150, "mode": 110, "needs": 104}
 _FAMILIES = {
     Family.GPU: "GPUs",
     Family.CPU: "processors",
@@ -52,6 +59,7 @@ _LARGE_PX = 150
 _COMPARED = 5  # of the best options, where no row is selected
 _ALL = "all models"
 _BOX_LETTERS = 10
+_LONGEST = 400
 
 
 class ChooseView(QWidget):
@@ -66,11 +74,13 @@ class ChooseView(QWidget):
         device_activated: the user asked where the time goes on a device: its id.
         measuring_requested: the user asked to measure on a device: its id.
         comparing_requested: the user asked to compare options: targets, and the latency limit.
+        tokens_requested: the user asked for the language model on devices: their ids.
     """
 
     device_activated = Signal(str)
     measuring_requested = Signal(str)
     comparing_requested = Signal(object, object)
+    tokens_requested = Signal(object)
 
     def __init__(
         self, options: ViewOptions, presenter: ChoicePresenter, settings: Settings
@@ -90,6 +100,10 @@ class ChooseView(QWidget):
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
         self.table.focus_search()
+
+    def enter(self) -> None:
+        """Put the cursor into the first limit; Enter goes on to the next one."""
+        _type_into(self.latency_box)
 
     def _make_controls(self) -> None:
         self.model_box = combo_box("What runs", [_ALL], letters=_BOX_LETTERS)
@@ -125,15 +139,16 @@ class ChooseView(QWidget):
         precisions = [(precision, precision.words) for precision in Precision]
         self.precision_box = _choice("Precision", "All precisions", precisions)
         explain_items(self.precision_box, ["", *(precision.explanation for precision in Precision)])
+        self.language_fields = LanguageFields(self._settings)
         self.answer = label(role="heading", name="Answer", selectable=True)
         self.advice = label(name="The measurement that would settle it", selectable=True)
         self.probe_button = button(
-            "Pro&be It…",
+            "Probe &It…",
             "Tick this device and open the wizard: it measures reference networks there.",
             self._ask_to_measure,
         )
         self.compare_button = button(
-            "Compare &These",
+            "Compa&re These",
             f"Tick the selected rows, or the first {_COMPARED}, and show them in Answer",
             self._ask_to_compare,
         )
@@ -141,30 +156,33 @@ class ChooseView(QWidget):
         self.busy = busy_bar("Choosing", _BUSY_PX)
 
     def _arrange(self) -> None:
-        limits = hbox(
-            *(
-                _field(text, box)
-                for text, box in (
-                    ("What ru&ns", self.model_box),
-                    ("&Latency at most", self.latency_box),
-                    ("Kept &by", self.percentile_box),
-                    ("Po&wer at most", self.power_box),
-                    ("&Memory at most", self.memory_box),
-                )
-            ),
-            STRETCH,
-            spacing=14,
+        of_models = QWidget()
+        fields = (
+            ("&Latency at most", self.latency_box),
+            ("Kept &by", self.percentile_box),
+            ("Po&wer at most", self.power_box),
+            ("&Memory at most", self.memory_box),
         )
+        row = hbox(*(_field(text, box) for text, box in fields), STRETCH, spacing=14)
+        vbox(row, of=of_models, margins=0)
+        limits = hbox(
+            _field("What ru&ns", self.model_box), (of_models, 1), (self.language_fields, 1),
+            spacing=14,
+        )  # fmt: skip
+        throughput = named("Throu&ghput", self.rate_box)
         filters = hbox(
             named("&Chance", self.chance_box),
             self.chance_box,
-            named("Throu&ghput", self.rate_box),
+            throughput,
             self.rate_box,
             self.family_box,
             self.runtime_box,
             self.precision_box,
             STRETCH,
         )
+        self._of_models = (
+            of_models, throughput, self.rate_box, self.runtime_box, self.precision_box
+        )  # fmt: skip
         search = hbox(
             (self.table.search_box, 1),
             self.counted,
@@ -179,6 +197,8 @@ class ChooseView(QWidget):
 
     def _connect(self) -> None:
         self.rate_box.budget_edited.connect(self._take_limits)
+        for box, following in pairwise(self._limits.values()):
+            box.lineEdit().returnPressed.connect(partial(_type_into, following))
         for setting, box in self._limits.items():
             box.budget_edited.connect(lambda value, s=setting: self._settings.set(s, value or 0.0))
             box.budget_edited.connect(self._take_limits)
@@ -186,9 +206,8 @@ class ChooseView(QWidget):
         self.chance_box.valueChanged.connect(self._take_limits)
         for choice in (self.percentile_box, self.family_box, self.runtime_box, self.precision_box):
             choice.activated.connect(self._take_limits)
-        self.table.row_activated.connect(
-            lambda row: self.device_activated.emit(self._model.grid.options[row].target.device.id)
-        )
+        self.language_fields.edited.connect(self._take_limits)
+        self.table.row_activated.connect(self._activate)
         self._presenter.changed.connect(self._show)
 
     def _take_limits(self, *_: object) -> None:
@@ -206,6 +225,7 @@ class ChooseView(QWidget):
                     tuple(map(Precision, _chosen(self.precision_box))),
                     tuple(map(Family, _chosen(self.family_box))),
                 ),
+                language=self.language_fields.limits,
             )
         )
 
@@ -214,42 +234,84 @@ class ChooseView(QWidget):
         # What was chosen before stays until the new one is there.
         self.busy.setVisible(not self._presenter.settled)
         self._show_models()
-        if not self._presenter.settled:
-            if chosen is None:
-                self.content.show_message(self._presenter.message)
-            return
-        if chosen is None:
-            self.table.show_nothing()
+        language = self._presenter.chosen_language
+        if chosen is None and language is None:
+            if self._presenter.settled:
+                self.table.show_nothing()
             self.content.show_message(self._presenter.message)
             return
+        if not self._presenter.settled:
+            return
+        if language is not None:
+            self._show_language(language)
+        elif chosen is not None:
+            self._show_chosen(chosen)
+        self.table.fit_columns()
+        self.content.show_content()
+
+    def _show_language(self, chosen: LanguageChosen) -> None:
+        self._show_counted(len(chosen.options))
+        self.answer.setText(shown(chosen.sentence, _LONGEST))
+        self.advice.clear()
+        self._advice_row.hide()
+        chance = self._presenter.limits.chance
+        self._show_grid(LanguageOptionsGrid(chosen.options, chosen.front, chance))
+
+    def _show_chosen(self, chosen: Chosen) -> None:
         choice, settling = chosen.choice, chosen.choice.settling
-        total = self._presenter.device_count
-        self.counted.setText(f"{len(chosen.options)} of {total} devices have a number")
+        self._show_counted(len(chosen.options))
         self.answer.setText(choice.sentence)
         advice = settling.words(chosen.names) if settling else ""
         self.advice.setText(" ".join(filter(None, [choice.without_tail, advice])))
         self.probe_button.setVisible(settling is not None)
         self._advice_row.setVisible(bool(self.advice.text()))
+        self._show_grid(OptionsGrid(chosen.options, choice.min_chance))
+
+    def _show_counted(self, count: int) -> None:
+        self.counted.setText(f"{count} of {self._presenter.device_count} devices have a number")
+
+    def _show_grid(self, grid: Grid) -> None:
         with QSignalBlocker(self.table.selectionModel()):
-            self.table.show_grid(OptionsGrid(chosen.options, choice.min_chance))
-        self.table.fit_columns()
-        self.content.show_content()
+            self.table.show_grid(grid)
 
     def _show_models(self) -> None:
-        names = [_ALL, *self._presenter.models]
+        is_of_language = self._presenter.is_of_language
+        self.language_fields.setVisible(is_of_language)
+        for part in self._of_models:
+            part.setVisible(not is_of_language)
+        models = self._presenter.models
+        # A language model is alone, or one of them: it has limits of its own.
+        is_alone = models == (self._presenter.language_name,)
+        names = [*([] if is_alone else [_ALL]), *models]
         if names != [self.model_box.itemText(i) for i in range(self.model_box.count())]:
             fill_box(self.model_box, names, self._presenter.limits.model or _ALL)
 
+    def _activate(self, row: int) -> None:
+        grid = self._model.grid
+        if isinstance(grid, LanguageOptionsGrid):
+            self.tokens_requested.emit([grid.language_options[row].generation.device.id])
+        elif isinstance(grid, OptionsGrid):
+            self.device_activated.emit(grid.options[row].target.device.id)
+
     def _ask_to_compare(self) -> None:
-        options, rows = self._model.grid.options, self.table.selected_rows().tolist()
-        first = self._model.grid.order[:_COMPARED].tolist()
-        targets = [options[row].target for row in rows or first]
-        self.comparing_requested.emit(targets, self._presenter.limits.max_ms)
+        grid = self._model.grid
+        rows = self.table.selected_rows().tolist() or grid.order[:_COMPARED].tolist()
+        if isinstance(grid, LanguageOptionsGrid):
+            options = [grid.language_options[row] for row in rows]
+            self.tokens_requested.emit([option.generation.device.id for option in options])
+        elif isinstance(grid, OptionsGrid):
+            targets = [grid.options[row].target for row in rows]
+            self.comparing_requested.emit(targets, self._presenter.limits.max_ms)
 
     def _ask_to_measure(self) -> None:
         chosen = self._presenter.chosen
         if chosen is not None and chosen.choice.settling is not None:
             self.measuring_requested.emit(chosen.choice.settling.target.device.id)
+
+
+def _type_into(box: BudgetBox) -> None:
+    box.setFocus(Qt.FocusReason.TabFocusReason)
+    box.selectAll()
 
 
 def _field(text: str, box: QWidget) -> QWidget:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from ctm_gui.devices.form import DeviceForm
@@ -171,6 +171,7 @@ _TITLES = {
     MEASURED: "Measured rates",
     OPERATING_POINTS: "Operating points",
 }
+_NEEDED = ("clock_mhz", "core_count", "fp32_tflops", "dram_bw_gbps")  # of most predictions
 _FIELDS_AT_ONCE = 2
 _NOTES_PX = 62
 _TITLE_PX = 78
@@ -179,9 +180,16 @@ _TITLE_PX = 78
 class DeviceFormView(QScrollArea):
     """Shows a form presenter and passes input on to it; empty until it is built.
 
+    Enter leads from one of the numbers that a prediction needs to the next one without a value.
+
     Args:
         form: the form of the device that is shown.
+
+    Signals:
+        entered: the last of these numbers has a value.
     """
+
+    entered = Signal()
 
     def __init__(self, form: DeviceForm) -> None:
         super().__init__()
@@ -196,6 +204,18 @@ class DeviceFormView(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(body)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a width in which no field is cut."""
+        bar = self.verticalScrollBar().sizeHint().width() + 2 * self.frameWidth()
+        width = self._layout.minimumSize().width() + bar
+        return QSize(width, super().minimumSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the width of the fields of another device."""
+        if event.type() is QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
     def build(self) -> Iterator[None]:
         """Build the form from its top, a few fields from one ``yield`` to the next."""
@@ -216,6 +236,16 @@ class DeviceFormView(QScrollArea):
         self._form.device_changed.connect(self._on_device)
         self._form.changed.connect(self.show_form)
         self.show_form()
+
+    def enter(self) -> None:
+        """Put the cursor into the first needed number without a value."""
+        for name in _NEEDED:
+            field = self.fields[name]
+            if not field.value.text() and not field.isHidden():
+                field.value.setFocus(Qt.FocusReason.TabFocusReason)
+                self.ensureWidgetVisible(field)
+                return
+        self.entered.emit()
 
     def show_form(self) -> None:
         """Show the form's values and problems."""
@@ -324,6 +354,8 @@ class DeviceFormView(QScrollArea):
             self._show_metric(name)
             field.value_edited.connect(partial(form.set_value, name))
             field.source_edited.connect(partial(form.set_source, name))
+            if name in _NEEDED:
+                field.value.returnPressed.connect(self.enter)
 
     def _build_configurations(self) -> None:
         self._add_heading("Runs")

@@ -167,6 +167,11 @@ class DevicesView(LateView):
         elif key:
             self.form.show(key)
 
+    def make(self) -> None:
+        """Make a device of the user's; the cursor goes into the first number that it needs."""
+        self.pages.setCurrentIndex(FORM_PAGE)
+        self.library.make()
+
     def import_files(self) -> None:
         """Ask for device files and make devices of them."""
         paths, _ = QFileDialog.getOpenFileNames(self, "Import devices", "", _FILES)
@@ -215,7 +220,7 @@ class DevicesView(LateView):
         return right
 
     def _build_left(self) -> QWidget:
-        self.new_button = button("&New", "Make a device of your own", self._make)
+        self.new_button = button("&New", "Make a device of your own", self.make)
         self.import_button = button(
             "&Import…", "Make devices from device files, ours or NeuSight's", self.import_files
         )
@@ -246,17 +251,19 @@ class DevicesView(LateView):
         self.form.device_changed.connect(self._on_device)
         self.form.device_changed.connect(self._follow_form)
         self.library.changed.connect(self._on_library)
-        self.library.made.connect(self.list.select)
+        self.library.made.connect(self._on_made)
         self.header.duplicate.connect(self._duplicate)
+        self.form_view.entered.connect(self.header.save_button.setFocus)
         self.header.export.connect(self.export_file)
         self.header.delete.connect(lambda: self.library.delete(self.form.key))
         self.machine.changed.connect(self._show_machine)
         self.pages.currentChanged.connect(self._on_device)
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
-    def _make(self) -> None:
-        self.pages.setCurrentIndex(FORM_PAGE)
-        self.library.make()
+    def _on_made(self, key: str) -> None:
+        self.list.select(key)
+        if self.library.is_new(key):
+            self.form_view.enter()
 
     def _measure(self) -> None:
         """Show this machine and measure it."""

@@ -125,7 +125,7 @@ class LanguagePresenter(StoreClient):
         model, request, devices = self.state.model, self.state.request, self._devices()
         if model is None or not devices:
             return lambda: None
-        work, state = self._work(devices), self.state
+        work, state = self.work_on(devices), self.state
         of_user = Measured(tuple(self.measured.values()), self._probes(devices))
 
         def served() -> Sequence[Serving]:
@@ -277,7 +277,8 @@ class LanguagePresenter(StoreClient):
     def _probes(self, devices: Sequence[Device]) -> list[DecodeProbe]:
         return decode_probes(self._user_measurements.signatures.measured, devices)
 
-    def _work(self, devices: Sequence[Device]) -> Callable[[], list[Generation]]:
+    def work_on(self, devices: Sequence[Device]) -> Callable[[], list[Generation]]:
+        """Return work that predicts the run on devices; there is a model."""
         model = self.state.model
         assert model is not None  # noqa: S101  # callers looked
         measured, probes = tuple(self.measured.values()), self._probes(devices)
@@ -300,7 +301,7 @@ class LanguagePresenter(StoreClient):
         if self.state.model is None or not devices:
             self._show((), NO_DEVICE if self.state.model else NOTHING_YET)
             return
-        work = self._work(devices)
+        work = self.work_on(devices)
         self._task.start(
             lambda _: work(),
             partial(self._show, message=""),

@@ -174,7 +174,7 @@ class StreamForm(TableForm):
             (self.deadline, "deadline_ms"),
             (self.share, "share"),
         ):
-            _show_number(box, table.get(key))
+            show_number(box, table.get(key))
         usual = "trace" if "trace" in table else ARRIVALS[0]
         self.arrival.setCurrentIndex(max(self.arrival.findData(table.get("arrival", usual)), 0))
 
@@ -226,9 +226,9 @@ class StageForm(TableForm):
         """
         _show_text(self.name, table.get("name"))
         self.show_choices(table, models, units)
-        _show_number(self.runs, table.get("per_item"))
-        _show_number(self.batch, table.get("batch"))
-        _show_number(self.delay, table.get("batch_delay_ms"))
+        show_number(self.runs, table.get("per_item"))
+        show_number(self.batch, table.get("batch"))
+        show_number(self.delay, table.get("batch_delay_ms"))
         self.delay.setEnabled(self.batch.value() > 1)
         place = self.precision.findData(table.get("precision", ""))
         self.precision.setCurrentIndex(max(place, 0))
@@ -265,7 +265,7 @@ def _show_text(field: FormLineEdit, value: object) -> None:
     field.show_text(text)
 
 
-def _show_number(box: DecimalBox | NumberBox, value: Any) -> None:
+def show_number(box: DecimalBox | NumberBox, value: Any) -> None:
     """Show a number; the least one where the file has none, or no number."""
     with QSignalBlocker(box):
         is_number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtWidgets import QFileDialog, QMenu, QProgressBar, QTabWidget, QWidget
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QMenu,
+    QProgressBar,
+    QSplitter,
+    QTabWidget,
+    QWidget,
+)
 
 from ctm_gui.loads.boxes_view import BoxesView
 from ctm_gui.loads.flow_plot import FlowPlot
-from ctm_gui.loads.form_view import StageForm, StreamForm, TableForm
+from ctm_gui.loads.form_view import PlainBox, StageForm, StreamForm, TableForm, show_number
 from ctm_gui.loads.latency_plot import LatencyPlot
 from ctm_gui.loads.presenter import WORKING, LoadPresenter
 from ctm_gui.loads.rows import StagesGrid, StreamsGrid, stage_name
@@ -22,6 +29,7 @@ from ctm_gui.widgets.basic import (
     button,
     combo_box,
     fill_box,
+    fill_splitter,
     hbox,
     holder,
     label,
@@ -58,6 +66,7 @@ _USUAL_MODE = "usual clocks"
 _DEVICES, _FILE = "The ticked devices", "A box file…"
 _AS_STATED = "as the file has it"
 _TABLE_PX = 96
+_USUAL_CHANCE = 90
 _PROGRESS_PX = 160
 _GAP_PX, _SCROLL_BAR_PX = 8, 16
 
@@ -83,11 +92,18 @@ class LoadView(QWidget):
         self._options, self._presenter = options, presenter
         self._models, self._devices = models, devices
         self._stream, self._stage = 0, 0
+        self.is_built = False
+
+    def build(self) -> Iterator[None]:
+        """Make the parts, some between two ``yield``, from the outside in, see WhyView."""
         self._make_head()
+        yield
         self._make_editor()
+        yield
         self._make_answer()
-        self._arrange()
+        yield
         self._connect()
+        self.is_built = True
         self._show_boxes()
         self.show_draft()
         self._show_results()
@@ -112,6 +128,8 @@ class LoadView(QWidget):
         self.examples_button.setMenu(menu)
         self.box_box = combo_box("Box that runs the load", letters=_LETTERS)
         self.mode_box = combo_box("Power mode of the box", letters=12)
+        self.chance_box = PlainBox("Chance in percent with which the load has to hold", "%", 1.0)
+        self.chance_box.setToolTip("The chance with which the load has to hold, over all draws.")
         self.box_note = note_label("bad")
         self.progress = QProgressBar(textVisible=False)
         self.progress.setAccessibleName("Progress of the simulation")
@@ -119,6 +137,27 @@ class LoadView(QWidget):
         self.progress_text = label(role="muted", wraps=False)
         self.cancel_button = button("&Cancel", "Stop the simulation.", self._presenter.cancel)
         self.again_button = button("Simulate A&gain", "Simulate the load.", self._presenter.refresh)
+        self.answer = label(role="heading", name="Answer", selectable=True)
+        head = hbox(
+            self.new_button, self.open_button, self.save_button, self.examples_button, 12,
+            named("&Box", self.box_box), (self.box_box, 1),
+            named("&Mode", self.mode_box), self.mode_box,
+            named("Holds with", self.chance_box), self.chance_box, STRETCH,
+        )  # fmt: skip
+        busy = hbox(
+            (self.answer, 1), self.progress_text, self.progress, self.cancel_button,
+            self.again_button,
+        )  # fmt: skip
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.setAccessibleName("Answer and boxes")
+        self._editor, self._pictures = QSplitter(across), QSplitter(across)
+        content = QWidget()
+        self.content = ContentOrMessage(content, name="No load")
+        vbox(head, self.box_note, (self.content, 1), of=self)
+        parts = splitter(down, self._editor, self.tabs, sizes=(300, 270), stretch=(1, 1))
+        vbox(busy, (parts, 1), of=content, margins=0)
 
     def _make_editor(self) -> None:
         self.streams = GridView(GridModel(), "Streams")
@@ -130,23 +169,11 @@ class LoadView(QWidget):
         self.remove_stream = button("Remove Stream", "Remove this stream.", self._remove_stream)
         self.add_stage = button("Add Stage", "Add a stage after the last.", self._add_stage)
         self.remove_stage = button("Remove Stage", "Remove this stage.", self._remove_stage)
-
-    def _make_answer(self) -> None:
-        self.answer = label(role="heading", name="Answer", selectable=True)
-        self.remarks = label(name="What stands behind the answer", selectable=True)
-        self.remarks.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.flow, self.plot = FlowPlot(self._options), LatencyPlot(self._options)
-        self.save_plot = save_button("load", self.plot.save)
-        self.boxes = BoxesView(self._options, self._presenter)
-
-    def _arrange(self) -> None:
-        head = hbox(
-            self.new_button, self.open_button, self.save_button, self.examples_button, 12,
-            named("&Box", self.box_box), (self.box_box, 1),
-            named("&Mode", self.mode_box), self.mode_box, STRETCH,
-        )  # fmt: skip
-        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         tables = QWidget()
+        forms = QWidget()
+        fields = scrolled(forms, "Fields of the stream and of the stage")
+        fields.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        fill_splitter(self._editor, tables, fields, sizes=(560, 440), stretch=(3, 2))
         vbox(
             hbox(self.add_stream, self.remove_stream, STRETCH),
             (self.streams, 1),
@@ -155,36 +182,30 @@ class LoadView(QWidget):
             of=tables,
             margins=(0, 0, 6, 0),
         )
-        forms = holder(
+        vbox(
             label("Stream", "heading"), self.stream_form,
             label("Stage", "heading"), self.stage_form, STRETCH,
+            of=forms, margins=(_GAP_PX, 0, 0, 0),
         )  # fmt: skip
-        for part in (forms, self.remarks):
-            part.setContentsMargins(_GAP_PX, 0, 0, 0)
-        fields = scrolled(forms, "Fields of the stream and of the stage")
-        fields.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         fields.setMinimumWidth(forms.minimumSizeHint().width() + _SCROLL_BAR_PX)
-        editor = splitter(across, tables, fields, sizes=(560, 440), stretch=(3, 2))
-        pictures = splitter(
-            across,
+
+    def _make_answer(self) -> None:
+        self.remarks = label(name="What stands behind the answer", selectable=True)
+        self.remarks.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.remarks.setContentsMargins(_GAP_PX, 0, 0, 0)
+        self.flow, self.plot = FlowPlot(self._options), LatencyPlot(self._options)
+        self.save_plot = save_button("load", self.plot.save)
+        self.boxes = BoxesView(self._options, self._presenter)
+        self.tabs.addTab(self._pictures, "On This Box")
+        self.tabs.addTab(self.boxes, "Which Boxes Hold It")
+        fill_splitter(
+            self._pictures,
             scrolled(self.flow, "Pipelines and units"),
             holder((self.plot, 1), hbox(STRETCH, self.save_plot)),
             scrolled(self.remarks, "What stands behind the answer"),
             sizes=(470, 280, 250),
             stretch=(4, 2, 2),
         )
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
-        self.tabs.setAccessibleName("Answer and boxes")
-        self.tabs.addTab(pictures, "On This Box")
-        self.tabs.addTab(self.boxes, "Which Boxes Hold It")
-        busy = hbox(
-            (self.answer, 1), self.progress_text, self.progress, self.cancel_button,
-            self.again_button,
-        )  # fmt: skip
-        parts = splitter(down, editor, self.tabs, sizes=(300, 270), stretch=(1, 1))
-        self.content = ContentOrMessage(holder(busy, (parts, 1)), name="No load")
-        vbox(head, self.box_note, (self.content, 1), of=self)
 
     def _connect(self) -> None:
         presenter = self._presenter
@@ -199,6 +220,9 @@ class LoadView(QWidget):
         self.stage_form.edited.connect(self._edit_stage)
         self.box_box.activated.connect(self._use_box)
         self.mode_box.activated.connect(self._use_mode)
+        self.chance_box.valueChanged.connect(
+            lambda value: self._edit(("simulation",), "chance", value, "Chance of a Load", "chance")
+        )
         self.boxes.used.connect(lambda: self.tabs.setCurrentIndex(0))
 
     # What the user does
@@ -248,7 +272,7 @@ class LoadView(QWidget):
 
     def _edit(self, place: Place, key: str, value: object, words: str, typed: str = "") -> None:
         draft = self._presenter.draft
-        if draft is None or not draft.table(place):
+        if draft is None or (place[0] == "stream" and not draft.table(place)):
             return
         field = f"{typed} {place}" if typed else ""
         self._presenter.edit(draft.with_value(place, key, value), words, field)
@@ -303,7 +327,7 @@ class LoadView(QWidget):
         """Show tables and fields of the load as it is edited."""
         draft = self._presenter.draft
         self.save_button.setEnabled(draft is not None)
-        for box in (self.box_box, self.mode_box):
+        for box in (self.box_box, self.mode_box, self.chance_box):
             box.setEnabled(draft is not None)
         if draft is None:
             self.content.show_message(self._presenter.message)
@@ -315,6 +339,8 @@ class LoadView(QWidget):
         self._show_tables(draft)
         self._show_forms(draft)
         self._show_boxes()
+        chance = draft.table(("simulation",)).get("chance", _USUAL_CHANCE)
+        show_number(self.chance_box, chance)
         self._show_problem()
 
     def _show_tables(self, draft: LoadDraft) -> None:
@@ -346,7 +372,7 @@ class LoadView(QWidget):
     def show_choices(self) -> None:
         """Offer other models and units; what is typed in other fields stays."""
         draft = self._presenter.draft
-        if draft is not None:
+        if draft is not None and self.is_built:
             self.stage_form.show_choices(draft.table(self._stage_place), *self._choices())
 
     def _show_boxes(self) -> None:
@@ -430,8 +456,8 @@ class LoadView(QWidget):
             is_here = problem is not None and problem.place == place
             key = problem.key if problem and is_here else None
             form.show_problem(key, problem.sentence if problem else "")
-        is_of_box = problem is not None and problem.place == ("box",)
-        show_note(self.box_note, [problem.sentence] if problem and is_of_box else [])
+        is_of_head = problem is not None and problem.place in {("box",), ("simulation",)}
+        show_note(self.box_note, [problem.sentence] if problem and is_of_head else [])
 
     def _problem_line(self) -> str:
         """Return what is wrong with the stream that it is about."""

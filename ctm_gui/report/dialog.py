@@ -37,6 +37,7 @@ SECTION_WORDS: dict[SectionId, str] = {
     SectionId.WHY: "Where the time &goes",
     SectionId.COMPARISON: "&Comparison",
     SectionId.LANGUAGE: "La&nguage models",
+    SectionId.LOAD: "&Load",
     SectionId.MODELS: "&Models",
     SectionId.OPERATORS: "&Operators",
     SectionId.ATTENTION: "&Attention",
@@ -85,6 +86,8 @@ class ReportDialog(BaseDialog):
         presenter.progressed.connect(self._show_progress)
         presenter.done.connect(self._show_result)
         presenter.failed.connect(lambda error: self._show_result(str(error), "bad"))
+        for made in (self.save_button, self.print_button):
+            made.setEnabled(False)  # until there is a report
 
     def show_subject(self, subject: ReportSubject) -> None:
         """Make the report of the window's present comparison."""
@@ -165,7 +168,7 @@ class ReportDialog(BaseDialog):
             vbox(*(self.section_boxes[section] for section in members), of=group)
         grid = QGridLayout(paper)
         for row, (words, field) in enumerate(
-            (("Si&ze:", self.size_box), ("Tit&le:", self.title_box))
+            (("Si&ze:", self.size_box), ("Title:", self.title_box))
         ):
             grid.addWidget(named(words, field), row, 0)
             grid.addWidget(field, row, 1)

@@ -27,11 +27,11 @@ from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.report import USUAL_SECTIONS, Report, SectionId
 from predictor.services.history.history import History
+from predictor.services.loads.answers import Answer
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.sensitivity import sensitivity_of
-from predictor.services.report.build import build_report
+from predictor.services.report.build import build_report, report_alone
 from predictor.services.report.files import save_report
-from predictor.services.report.language import generation_report
 from predictor.services.report.probing import measured_signatures
 from predictor.services.report.request import (
     MeasuredSignature,
@@ -55,6 +55,7 @@ class ReportSubject:
         budget_ms: that latencies are compared with, None without one.
         language: returns the run of the Language tab, None where there is none.
         chosen: model and target index of the pair that is looked at; None for none.
+        load: the answer of the page Load, None where there is none.
     """
 
     comparison: Comparison
@@ -62,6 +63,7 @@ class ReportSubject:
     budget_ms: float | None
     language: Callable[[], LanguageRun | None] = lambda: None
     chosen: tuple[int, int] | None = None
+    load: Answer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ class ReportPresenter(QObject):
             return
         self._is_reading = False
         request = self._request = _request_of(self._subject, signatures)
-        work = partial(_draft, request, self._subject.language, self.choice)
+        work = partial(_draft, request, self._subject, self.choice)
         self._run(work, self._on_draft)
 
     def _lay_out(self, report: Report) -> None:
@@ -259,20 +261,18 @@ def _reported(compared: ComparedModel) -> ReportedModel:
 
 
 def _draft(
-    request: ReportRequest,
-    language: Callable[[], LanguageRun | None],
-    choice: ReportChoice,
-    context: TaskContext,
+    request: ReportRequest, subject: ReportSubject, choice: ReportChoice, context: TaskContext
 ) -> Draft:
-    run = language()
+    run = subject.language()
     runs = () if run is None else (run,)
-    if not request.predictions and not runs:
+    loads = () if subject.load is None else (subject.load,)
+    if not request.predictions and not runs and not loads:
         raise InputError("report", "no target is ticked", "tick one, and open the report again")
     if request.predictions:
-        with_language = replace(request, language=runs)
-        report = build_report(with_language, cancel=context.token, report=context.report)
+        complete = replace(request, language=runs, loads=loads)
+        report = build_report(complete, cancel=context.token, report=context.report)
     else:
-        report = generation_report(runs, request.created)
+        report = report_alone(runs, loads, request.created)
     return _laid_out(report, choice, context)
 
 

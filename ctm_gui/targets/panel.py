@@ -24,6 +24,7 @@ from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.targets.what_if_dialog import WhatIfDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
+from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.presentation.wording import target_text
 from predictor.services.prediction.configurations import further_configurations
@@ -100,6 +101,8 @@ class TargetsPanel(QWidget):
         self.heading = label(role="heading", wraps=False)
         self.search_box = SearchBox("Search device, phone, board…", "Search targets")
         self.search_box.textChanged.connect(self._on_filter)
+        self.search_box.returnPressed.connect(self._tick_found)
+        self.search_box.setToolTip("Enter checks the device that is meant, or the first of those.")
         self.checked_only = self._build_checked_only()
         self.tree = self._build_tree()
         self._nothing = label("No device matches.", "muted", wraps=False)
@@ -131,6 +134,19 @@ class TargetsPanel(QWidget):
         self.tree.setCurrentIndex(index)
         self.tree.setFocus()
 
+    def _tick_found(self) -> None:
+        """Check the device that the search means, else the first found; other words may follow."""
+        words = self.search_box.text().strip()
+        try:
+            meant = self.selection.catalogue.match(words).devices if words else ()
+        except InputError:  # several devices, or none
+            meant = ()
+        ids = [device.id for device in meant] or self.model.visible_device_ids()
+        if words and ids:
+            self.selection.select(ids[:1], selected=True)
+            self.tree.scrollTo(self.model.index_of(ids[0]))
+            self.search_box.focus()
+
     def select_visible(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
         self.selection.select(self.model.visible_device_ids(), selected=selected)
@@ -146,12 +162,12 @@ class TargetsPanel(QWidget):
 
     def _build_header(self) -> QHBoxLayout:
         check = tool_button("All", "Check every device that is shown", "Check all shown targets")
-        uncheck = tool_button(
+        self.none_button = tool_button(
             "None", "Uncheck every device that is shown", "Uncheck all shown targets"
         )
         check.clicked.connect(lambda _: self.select_visible(selected=True))
-        uncheck.clicked.connect(lambda _: self.select_visible(selected=False))
-        return hbox(self.heading, STRETCH, check, uncheck)
+        self.none_button.clicked.connect(lambda _: self.select_visible(selected=False))
+        return hbox(self.heading, STRETCH, check, self.none_button)
 
     def _build_checked_only(self) -> QToolButton:
         made = tool_button("Checked", "Show the checked devices only", "Show checked targets only")

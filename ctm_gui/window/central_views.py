@@ -44,6 +44,11 @@ class _Searchable(Protocol):
     def focus_search(self) -> None: ...
 
 
+@runtime_checkable
+class _InPieces(Protocol):
+    def build(self) -> Iterator[None]: ...
+
+
 class _Active(Protocol):
     def set_active(self, *, active: bool) -> None: ...
 
@@ -146,6 +151,15 @@ class CentralViews(QObject):
         self.window.show_page("devices")
         self.devices_view.show_device(device_id)
 
+    def new_device(self) -> None:
+        """Make a device of the user's, and show its form."""
+        self.window.show_page("devices")
+        view = self.devices_view
+        if view.is_built:
+            view.make()
+        else:
+            view.built.connect(view.make, Qt.ConnectionType.SingleShotConnection)
+
     def record_measured(self, row: int) -> None:
         """Ask for the latency that was measured of a row of the comparison."""
         predicted_row = self.compare_view.rows[row]
@@ -160,6 +174,11 @@ class CentralViews(QObject):
         if budget_ms is not None:
             self.options.set_budget_ms(budget_ms)
         self.window.show_compared(0)
+
+    def compare_tokens(self, device_ids: Sequence[str]) -> None:
+        """Tick devices, and show the language model on them."""
+        self.workspace.selection.select(device_ids, selected=True)
+        self.window.show_page("language")
 
     def ask_what_if(self, device_id: str) -> None:
         """Ask for a batch, a precision and threads in place of a target's own."""
@@ -193,8 +212,12 @@ class CentralViews(QObject):
             for piece in page.pieces:
                 piece(self)
                 yield
-            self._place(page.make(self))
+            view = page.make(self)
+            self._place(view)
             yield
+            if isinstance(view, _InPieces):
+                yield from view.build()
+                refuse_drops(view)
         self._connect()
         self.is_built = True
         self._on_comparison()

@@ -366,11 +366,17 @@ class MainWindow(QMainWindow):
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)
         self.actions_by_id["cancel"].setEnabled(busy)
         has_language = self.workspace.language.state.model and self.workspace.selection.selected_ids
-        has_results = self.workspace.comparison.rows or has_language
+        has_results = self.workspace.comparison.rows or has_language or self._has_load
         self.actions_by_id["report"].setEnabled(bool(has_results))
         has_models = bool(self.workspace.shelf.entries)
         for action in ("remove", "read_again", "select_all"):
             self.actions_by_id[action].setEnabled(has_models)
+
+    @property
+    def _has_load(self) -> bool:
+        """Whether there is an answer on a load."""
+        central = self._central
+        return central is not None and central.is_built and central.load.answer is not None
 
     def _take_setting(self, setting: AnySetting) -> None:
         """Apply a setting that the dialog changed."""
@@ -423,6 +429,7 @@ class MainWindow(QMainWindow):
             tabs.offered_changed.connect(self.places.follow)
             self.workspace.language.state_changed.connect(self.places.follow)
             tabs.offered_changed.connect(self.side_panels.fit_soon)
+            self._central.load.results_changed.connect(self._show_activity)
             self.places.set_answer(lambda: (self._offered(tabs.offered), tabs.name))
 
     def _offered(self, parts: Sequence[str]) -> Sequence[str]:

@@ -26,6 +26,7 @@ class SectionId(StrEnum):
     WHY = "why"
     COMPARISON = "comparison"
     LANGUAGE = "language"
+    LOAD = "load"
     MODELS = "models"
     OPERATORS = "operators"
     ATTENTION = "attention"
@@ -46,6 +47,7 @@ USUAL_SECTIONS: Final = (
     SectionId.WHY,
     SectionId.COMPARISON,
     SectionId.LANGUAGE,
+    SectionId.LOAD,
 )
 APPENDICES: Final = tuple(section for section in SectionId if section not in USUAL_SECTIONS)
 

@@ -26,6 +26,7 @@ WITHOUT_ENGINE: Final[Mapping[str, str]] = {
     "aihub-memory": "bytes and lists of operators, counted on graphs",
     "bridge": "times that runtimes took",
     "catalogue": "facts of devices",
+    "clicks": "actions in the window",
     "device_form": "the form of a device",
     "fuzz": "readers of files, writers of stores",
     "generation": "rates of language models, by coefficients that the command fits",

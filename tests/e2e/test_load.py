@@ -53,10 +53,15 @@ def test_a_device_or_a_box_stands_before_the_table(ctm: Run, tmp_path: Path) -> 
     assert "it names no box" in refused.stderr
     box = json.loads(ctm("load", load, "--box", "rpi5-hailo-8", "--json").stdout)
     assert set(box["box"]["units"]) == {"npu", "cpu", "gpu"}
-    text = ctm("load", load, "--device", "rpi5")
+    report = tmp_path / "load.md"
+    text = ctm("load", load, "--device", "rpi5", "--report", report)
     assert text.returncode == 0, text.stderr
+    assert report.read_text(encoding="utf-8").startswith("# What Raspberry Pi 5")
+    wrong = ctm("load", load, "--device", "rpi5", "--report", tmp_path / "load.txt")
+    assert wrong.returncode == 2
+    assert "its ending is .txt" in wrong.stderr
     assert "cpu (ncnn, fp16)" in text.stdout
-    assert "W on average" not in text.stdout  # nothing is stated of its watts
+    assert "Joules of cpu are of the whole board" in text.stdout
 
 
 @pytest.mark.parametrize(

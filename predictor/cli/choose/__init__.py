@@ -32,6 +32,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Precision
 from predictor.core.run_facts import MEDIAN, PERCENTILES
 from predictor.core.runtimes import usual_name
+from predictor.services.models.files import names_language_model
 
 
 def add_choose(parser: Parser) -> None:
@@ -184,11 +185,6 @@ def _add_language(parser: Parser) -> None:
     parser.set_defaults(context=0)
 
 
-def _is_language_model(name: str) -> bool:
-    path = Path(name)
-    return path.suffix.lower() in {".json", ".gguf"} or (path / "config.json").is_file()
-
-
 def _chance(text: str) -> float:
     value = positive_float(text)
     if value >= 100:
@@ -211,7 +207,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         from predictor.cli.choose.load import choose_by_load  # noqa: PLC0415  # NumPy
 
         return choose_by_load(options, console)
-    if any(map(_is_language_model, options.models)):
+    if any(map(names_language_model, options.models)):
         from predictor.cli.choose.language import run as run_language  # noqa: PLC0415
 
         return run_language(options, console)

@@ -21,6 +21,8 @@ from predictor.services.choose.language import (
     LanguageOption,
     choose_language,
     front,
+    language_sentence,
+    option_entry,
 )
 from predictor.services.generation.generate import generate
 from predictor.services.models.language import read_language_model
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     is_met = ranked[0].chance >= options.chance
     if options.json:
         best = {id(option) for option in front(ranked)}
-        entries = [{**_entry(row), "on_front": id(row) in best} for row in rows]
+        entries = [{**option_entry(row), "on_front": id(row) in best} for row in rows]
         console.document({
             "schema": _SCHEMA, "model": read.architecture.name, "budget": asdict(budget),
             "least_chance": options.chance, "met": is_met, "considered": len(ranked),
@@ -82,13 +84,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
 def _text(
     ranked: Sequence[LanguageOption], rows: Sequence[LanguageOption], min_chance: float
 ) -> str:
-    meeting = sum(option.chance >= min_chance for option in ranked)
     best = front(ranked)
     table = render_table(_COLUMNS, [_row(row, row in best) for row in rows], "   rrrrrrr ")
-    sentence = f"{meeting} of {plural(len(ranked), 'device')} keep the budget"
     rest = len(ranked) - len(rows)
     more = [f"{plural(rest, 'more device')}; --rows 0 lists all."] if rest else []
-    return "\n\n".join([f"{printable(ranked[0].generation.model)}: {sentence}.", table, *more])
+    return "\n\n".join([printable(language_sentence(ranked, min_chance)), table, *more])
 
 
 def _row(option: LanguageOption, on_front: bool) -> list[str]:
@@ -112,28 +112,3 @@ def _interval(value: tuple[float, float, float] | None) -> tuple[str, str]:
         return NOTHING, NOTHING
     median, low, high = value
     return number(median), f"{number(low)}-{number(high)}"
-
-
-def _entry(option: LanguageOption) -> dict[str, object]:
-    one = option.generation
-    return {
-        "device": one.device.id,
-        "runtime": one.runtime,
-        "weights": one.weights,
-        "cards": one.request.cards,
-        "chance": option.chance,
-        "chances": dict(option.chances),
-        "first_token_ms": one.first_token and one.first_token.median,
-        "tokens_per_s": one.decode_tokens_per_s,
-        "fits": one.fits,
-        "watts": one.power and one.power.median,
-        **_of("joules_per_token", option.joules),
-        **_of("cost_per_million_tokens", option.cost),
-        "price_per_hour": option.price_per_hour or None,
-        "remark": option.remark or None,
-    }
-
-
-def _of(name: str, value: tuple[float, float, float] | None) -> dict[str, object]:
-    values = (None, None, None) if value is None else value
-    return dict(zip((name, f"{name}_low80", f"{name}_high80"), values, strict=True))

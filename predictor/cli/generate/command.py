@@ -28,8 +28,8 @@ from predictor.services.generation.records import (
 )
 from predictor.services.generation.token_rates import stored_token_rates
 from predictor.services.models.language import LanguageModel, read_language_model
+from predictor.services.report.build import report_alone
 from predictor.services.report.files import check_report_path, save_report
-from predictor.services.report.language import generation_report
 from predictor.services.report.pdf import report_pdf
 from predictor.services.serving.records import LanguageRun
 from predictor.services.signatures.user_signatures import stored_signatures
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         raise InputError(results[0].device.id, results[0].problem, "choose another device")
     if options.report:
         language = LanguageRun(model, request, results)
-        report = generation_report([language], datetime.now(UTC).astimezone())
+        report = report_alone([language], (), datetime.now(UTC).astimezone())
         save_report(report, Path(options.report), report_pdf)
     if options.json:
         console.document(generation_document(results))

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
+from predictor.cli.outputs import OutputAction
 from predictor.cli.parser import Parser, json_option, measure_option
 
 EPILOG = """\
@@ -37,6 +38,12 @@ def add_load(parser: Parser) -> None:
     )
     parser.add_argument("--mode", default="", metavar="NAME", help="power mode of the box")
     measure_option(parser)
+    parser.add_argument(
+        "--report",
+        action=OutputAction,
+        metavar="FILE",
+        help="write a report too: .pdf, .md or .json by the ending",
+    )
     json_option(parser)
 
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from predictor.cli.catalogue import named_devices, open_catalogue
@@ -25,10 +26,15 @@ from predictor.services.loads.load_file import read_load
 from predictor.services.loads.models import model_paths
 from predictor.services.loads.placement import targets_of
 from predictor.services.loads.records import Box, Load
+from predictor.services.report.build import report_alone
+from predictor.services.report.files import check_report_path, save_report
+from predictor.services.report.pdf import report_pdf
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Answer what the box does with the load; nothing is stored."""
+    if options.report:
+        check_report_path(Path(options.report))
     load = read_load(options.load)
     paths = model_paths(load)
     catalogue = open_catalogue(options, console)
@@ -37,6 +43,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     models = models_of(paths)
     with closing(PredictionStore(options.store)) as store:
         answer = carry(load, box, models, evidence_of(options, load, [box], models, store))
+        if options.report:
+            report = report_alone((), [answer], datetime.now(UTC).astimezone())
+            save_report(report, Path(options.report), report_pdf)
         if options.json:
             console.document(load_document(answer))
         else:

@@ -19,8 +19,8 @@ from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.generate import generate
 from predictor.services.models import language
+from predictor.services.report.build import report_alone
 from predictor.services.report.files import save_report
-from predictor.services.report.language import generation_report
 from predictor.services.report.pdf import report_pdf
 from predictor.services.serving.records import LanguageRun
 
@@ -35,7 +35,7 @@ def run_alone(options: argparse.Namespace, console: Console, configurations: Seq
     catalogue = open_catalogue(options, console)
     devices = [target.device for target in choose_targets(options, catalogue, console)]
     runs = language_runs(options, console, models, devices, catalogue)
-    report = generation_report(runs, datetime.now(UTC).astimezone(), options.title)
+    report = report_alone(runs, (), datetime.now(UTC).astimezone(), options.title)
     save_report(report, Path(options.output), partial(report_pdf, page=options.page))
     console.result(f"{printable(options.output)}: {printable(report.title)}")
     return 0

@@ -10,8 +10,10 @@ from statistics import NormalDist
 from typing import Final
 
 from predictor.core.errors import InputError
+from predictor.core.text import plural
 from predictor.language.deviations import Z80
 from predictor.language.power import Power
+from predictor.presentation.wording import number
 from predictor.services.generation.records import Generation
 from predictor.services.serving.prices import Prices
 
@@ -161,6 +163,51 @@ def quantity(option: LanguageOption, axis: str) -> float:
         return -(one.decode_tokens_per_s or 0.0)
     value = {"first": one.first_token, "joules": option.joules, "cost": option.cost}[axis]
     return math.inf if value is None else value.median
+
+
+def language_sentence(options: Sequence[LanguageOption], min_chance: float) -> str:
+    """Return on how many devices a model keeps the budget, and the first of the options.
+
+    Args:
+        options: ranked, at least one.
+        min_chance: from which one keeps it.
+    """
+    keeping = sum(option.chance >= min_chance for option in options)
+    of = plural(len(options), "device")
+    sentence = f"{options[0].generation.model}: {keeping} of {of} keep the budget"
+    first = options[0].generation
+    rate = f"{number(first.decode_tokens_per_s)} tokens/s"
+    if not keeping:
+        return f"{sentence}; nearest {first.device.name}, {rate}."
+    joules = options[0].joules
+    energy = "" if joules is None else f", {number(joules.median)} J a token"
+    return f"{sentence}; first {first.device.name}, {rate}{energy}."
+
+
+def option_entry(option: LanguageOption) -> dict[str, object]:
+    """Return an option as plain values, None where nothing is known."""
+    one = option.generation
+    return {
+        "device": one.device.id,
+        "runtime": one.runtime,
+        "weights": one.weights,
+        "cards": one.request.cards,
+        "chance": option.chance,
+        "chances": dict(option.chances),
+        "first_token_ms": one.first_token and one.first_token.median,
+        "tokens_per_s": one.decode_tokens_per_s,
+        "fits": one.fits,
+        "watts": one.power and one.power.median,
+        **_entry_of("joules_per_token", option.joules),
+        **_entry_of("cost_per_million_tokens", option.cost),
+        "price_per_hour": option.price_per_hour or None,
+        "remark": option.remark or None,
+    }
+
+
+def _entry_of(name: str, value: Power | None) -> dict[str, float | None]:
+    values = (None, None, None) if value is None else value
+    return dict(zip((name, f"{name}_low80", f"{name}_high80"), values, strict=True))
 
 
 def front(options: Sequence[LanguageOption]) -> list[LanguageOption]:

@@ -32,6 +32,7 @@ from predictor.services.loads.placement import (
     rows_of,
     simulation_of,
 )
+from predictor.services.loads.prices import load_cost
 from predictor.services.loads.records import AUTO, Box, Load, Stage
 from predictor.services.loads.simulate import Draw, Scaled, Simulation
 from predictor.services.serving.records import Between
@@ -154,6 +155,7 @@ class _Carrying:
         binding = self._binding(streams, units)
         placed = self._assignment, self._all_costs
         advisor = Advisor(load, self._box, *placed, binding, self._cost)
+        watts = watts_of(load.streams, self._costs)
         return Answer(
             load=load,
             box=self._box,
@@ -164,8 +166,9 @@ class _Carrying:
             binding=binding,
             advice=advisor.all(),
             memory=self._memory(),
-            watts=watts_of(load.streams, self._costs),
+            watts=watts,
             budget_w=budget_watts(self._box),
+            cost=load_cost(load, self._box, watts),
             simulated=sum(len(latency) for run in runs for latency in run.latency_ms),
         )
 
@@ -215,7 +218,7 @@ class _Carrying:
             size = min(max(round(mean_batch), 1), stage.batch)
             runs_per_s = stream.rate_per_s * stream.count * stage.per_item
             seconds = float(cost.batch_ms[size - 1]) / 1000 / size
-            share = runs_per_s * seconds / self._box.units[name].count
+            share = runs_per_s * seconds / self._simulation.servers[self._simulation.places[i][j]]
             answers.append(
                 StageAnswer(stage=stage, unit=name, cost=cost, mean_batch=mean_batch, share=share)
             )

@@ -175,3 +175,9 @@ def _entries(
         reason = f"the folder cannot be searched ({error.strerror})"
         problems.append(HostError(folder, reason, "check its permissions"))
         return []
+
+
+def names_language_model(path: str) -> bool:
+    """Whether a path is of a language model by its name: a configuration, its folder or GGUF."""
+    is_file_of_one = path.lower().endswith((".json", ".gguf"))
+    return is_file_of_one or (Path(path) / "config.json").is_file()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime
 
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.text import plural
 from predictor.presentation.report import Report, Section, SectionId
 from predictor.presentation.wording import number, shown
+from predictor.services.loads.answers import Answer
 from predictor.services.report import operators, pictures
 from predictor.services.report.comparison import comparison_section
 from predictor.services.report.devices import devices_section
-from predictor.services.report.language import language_section
+from predictor.services.report.language import generation_titles, language_section
+from predictor.services.report.loads import load_section, load_titles
 from predictor.services.report.methods import methods_section
 from predictor.services.report.models import models_section
 from predictor.services.report.probing import probing_section
@@ -21,6 +24,7 @@ from predictor.services.report.summary import summary_section
 from predictor.services.report.versions import PROGRAM, versions_section
 from predictor.services.report.why import why_section
 from predictor.services.report.words import brief
+from predictor.services.serving.records import LanguageRun
 
 ALL_SECTIONS = tuple(SectionId)
 
@@ -28,6 +32,7 @@ _PLAIN: dict[SectionId, Callable[[ReportRequest], Section]] = {
     SectionId.COMPARISON: comparison_section,
     SectionId.MATRIX: pictures.matrix_section,
     SectionId.LANGUAGE: lambda request: language_section(request.language),
+    SectionId.LOAD: lambda request: load_section(request.loads),
     SectionId.MODELS: models_section,
     SectionId.DEVICES: devices_section,
     SectionId.PROBING: probing_section,
@@ -78,6 +83,24 @@ def build_report(
     title = shown(request.title.strip()) or _title(request)
     created = request.created.isoformat(timespec="seconds")
     return Report(title, _subtitle(request), created, PROGRAM, made)
+
+
+def report_alone(
+    runs: Sequence[LanguageRun], loads: Sequence[Answer], created: datetime, title: str = ""
+) -> Report:
+    """Return the report of language models and loads where no other model is predicted.
+
+    Args:
+        runs: of language models.
+        loads: answers on loads; one of both there is.
+        created: now, with its zone.
+        title: the user's own, empty for one made of its subjects.
+    """
+    usual, subtitle = generation_titles(runs) if runs else load_titles(loads)
+    sections = (language_section(runs), load_section(loads))
+    date = created.isoformat(timespec="seconds")
+    made = tuple(section for section in sections if section.blocks)
+    return Report(shown(title.strip()) or usual, subtitle, date, PROGRAM, made)
 
 
 def _sections(

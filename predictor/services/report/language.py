@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from predictor.core.text import plural
 from predictor.core.units import GIB
@@ -11,29 +10,18 @@ from predictor.presentation import report
 from predictor.presentation.wording import NOTHING, memory_text, number, shown
 from predictor.services.generation.document import size_of
 from predictor.services.generation.records import Generation, Interval
-from predictor.services.report.versions import PROGRAM
 from predictor.services.report.words import Field, brief, count, figures, table_of, words
 from predictor.services.serving.records import LanguageRun, Serving
 from predictor.services.serving.sentences import answer
 
 
-def generation_report(
-    runs: Sequence[LanguageRun], created: datetime, title: str = ""
-) -> report.Report:
-    """Return the report of language models alone.
-
-    Args:
-        runs: at least one.
-        created: now, with its zone.
-        title: the user's own, empty for one made of the models.
-    """
+def generation_titles(runs: Sequence[LanguageRun]) -> tuple[str, str]:
+    """Return title and subtitle of a report of language models."""
     names = [brief(shown(run.model.name)) for run in runs]
     subject = names[0] if len(names) == 1 else plural(len(names), "language model")
-    date = created.isoformat(timespec="seconds")
-    devices = plural(len(runs[0].results), "device")
-    section = language_section(runs)
-    title = shown(title.strip()) or f"Tokens a second of {subject}"
-    return report.Report(title, f"Predicted on {devices}", date, PROGRAM, (section,))
+    return f"Tokens a second of {subject}", (
+        f"Predicted on {plural(len(runs[0].results), 'device')}"
+    )
 
 
 def language_section(runs: Sequence[LanguageRun]) -> report.Section:

@@ -12,6 +12,7 @@ from predictor.core.stored import StoredSignature
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.wording import are_alike, runtime_text, target_text
+from predictor.services.loads.answers import Answer
 from predictor.services.models.names import unique_names
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.explain import OperatorTable
@@ -92,6 +93,7 @@ class ReportRequest:
         language: runs of language models.
         chosen: label of a model and run of a target that the report explains; None for the fastest
             target of the model that takes longest.
+        loads: answers on loads.
     """
 
     models: tuple[ReportedModel, ...]
@@ -109,6 +111,7 @@ class ReportRequest:
     sensitivity: Callable[[Model, Target], Sensitivity] | None = None
     language: tuple[LanguageRun, ...] = ()
     chosen: tuple[str, RunId] | None = None
+    loads: tuple[Answer, ...] = ()
 
     def is_chosen(self, pair: Pair) -> bool:
         """Whether the user looks at a pair."""

@@ -14,7 +14,12 @@ from pytestqt.qtbot import QtBot
 from ctm_gui import settings as table
 from ctm_gui.loads.presenter import ASK_AGAIN, CANCELLED, NO_LOAD, NOT_RIGHT
 from ctm_gui.loads.view import LoadView
+from ctm_gui.prediction.comparison import Comparison
+from ctm_gui.report.presenter import ReportPresenter, ReportSubject
 from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.workspace import Workspace
+from predictor.core.units import LatencyUnit
+from predictor.presentation.report import SectionId
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.loads.answers import Answer
 from predictor.services.loads.boxes import all_boxes
@@ -192,6 +197,21 @@ def test_a_dropped_load_is_answered(qtbot: QtBot, window: MainWindow, view: Load
     assert "5.0 % of the items within" in view.plot.accessibleDescription()
 
 
+def test_the_report_has_a_section_on_it(
+    qtbot: QtBot, window: MainWindow, view: LoadView, workspace: Workspace
+) -> None:
+    assert window.actions_by_id["report"].isEnabled()
+    presenter = ReportPresenter(workspace.recorder)
+    presenter.start(ReportSubject(Comparison(), LatencyUnit.MS, None, load=answer_of(window)))
+    qtbot.waitUntil(lambda: presenter.draft is not None, timeout=WAIT_MS)
+    draft = presenter.draft
+    assert draft is not None
+    assert draft.report.title == "What NVIDIA Jetson Orin NX 16 GB carries"
+    assert [section.id for section in draft.report.sections] == [SectionId.LOAD]
+    assert len(draft.pages.pages) == 1
+    presenter.close()
+
+
 def test_what_is_typed_is_simulated_or_wrong_at_its_field(
     qtbot: QtBot, window: MainWindow, view: LoadView
 ) -> None:
@@ -211,6 +231,11 @@ def test_what_is_typed_is_simulated_or_wrong_at_its_field(
         assert view.answer.text() == f"Not simulated. camera: {words}"
         assert cells(view, "streams", "p99") == ["—"]
         window.undo()
+    type_into(view.chance_box, "100")
+    wait(qtbot, window)
+    assert view.box_note.text() == "It is not percent over 0 and under 100."
+    type_into(view.chance_box, "50")
+    assert draft_of(window).load().chance == 0.5
     type_into(view.stream_form.count, "5000")
     wait(qtbot, window)
     assert "from 1 to 1,000" in view.stream_form.count.accessibleDescription()

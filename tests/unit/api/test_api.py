@@ -10,11 +10,11 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import onnx
 import pytest
-import torch
 
 import predictor as ctm
 from predictor.api import (
@@ -23,6 +23,7 @@ from predictor.api import (
     comparison,
     explanation,
     generation,
+    loads,
     models,
     probing,
     serving,
@@ -38,6 +39,11 @@ from predictor.services.probing.quick import Obstacle, Refusal
 SIGNATURES = Path(__file__).resolve().parents[2] / "golden" / "api" / "signatures.txt"
 SAMPLES = resources_dir() / "samples"
 MOBILENET = SAMPLES / "mobilenetv2-1.0-224.onnx"
+LLAMA = {
+    "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "vocab_size": 128256, "max_position_embeddings": 8192,
+}  # fmt: skip
 RESULTS = (
     tables.Table,
     Devices,
@@ -47,6 +53,7 @@ RESULTS = (
     choices.Choices,
     generation.Generations,
     serving.Servings,
+    loads.Carried,
 )
 
 
@@ -137,31 +144,27 @@ def test_an_onnx_model_in_memory_is_the_model_of_its_file() -> None:
     assert ctm.load(model) is model
 
 
-class Tiny(torch.nn.Module):
-    """A linear layer and its activation."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = torch.nn.Linear(32, 8)
-
-    def forward(self, values: torch.Tensor) -> torch.Tensor:
-        return torch.relu(self.layer(values))
-
-
 def test_a_torch_module_is_exported_and_read() -> None:
+    import torch  # noqa: PLC0415  # 3 s that the collection of all tests does not wait for
+
+    module = torch.nn.Sequential(torch.nn.Linear(32, 8), torch.nn.ReLU())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch.export
-        model = ctm.load(Tiny(), inputs=(torch.zeros(4, 32),))
+        model = ctm.load(module, inputs=(torch.zeros(4, 32),))
 
-    assert model.path == "Tiny"
+    assert model.path == "Sequential"
     assert int(model.graph.macs.sum()) == 4 * 32 * 8
 
 
 @pytest.mark.parametrize(
     ("source", "reason"),
-    [(Tiny(), "shapes of a module's inputs"), (object(), "a object is no model")],
+    [("module", "shapes of a module's inputs"), (object(), "a object is no model")],
 )
 def test_what_cannot_be_loaded_is_one_sentence(source: object, reason: str) -> None:
+    if source == "module":
+        import torch  # noqa: PLC0415
+
+        source = torch.nn.ReLU()
     with pytest.raises(InputError, match=reason):
         ctm.load(source)
 
@@ -179,12 +182,40 @@ def test_names_that_do_not_exist_are_refused() -> None:
         ctm.predict(MOBILENET, "rpi5", runtime="nothing-such")
     with pytest.raises(InputError, match="fp7"):
         ctm.choose(MOBILENET, max_ms=3, precisions=["fp7"])
+    with pytest.raises(InputError, match="limits of a language model"):
+        ctm.choose(MOBILENET, max_ms=3, max_joules=1.0)
     with pytest.raises(InputError, match="not a number over 0"):
         ctm.measured("rpi5", -1)
     with pytest.raises(InputError, match="2 pairs"):
         ctm.explain(MOBILENET, ["rpi5", "rtx3090"])
     with pytest.raises(InputError, match="1 models"):
         ctm.compare([MOBILENET], "rpi5")
+
+
+def test_devices_are_chosen_for_a_language_model(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(LLAMA), encoding="utf-8")
+    devices = ["rtx3090", "rpi5", "h100-sxm"]
+    limits: dict[str, Any] = {"min_tokens_per_s": 40.0, "max_cost": 5.0}
+    prices = {"rtx3090": 0.2, "h100-sxm": 2.5}
+
+    choices = ctm.choose(config, devices=devices, price_per_hour=prices, **limits)
+
+    rows = {row["device"]: row for row in choices}
+    assert rows["h100-sxm"]["chance"] > 0.9
+    assert rows["rpi5"]["chance"] == 0.0
+    assert rows["rpi5"]["remark"] == "no price is stated"
+    assert choices.choice is None
+    assert [option.generation.device.id for option in choices.language] == list(rows)
+    assert "of 3 devices keep the budget" in choices.sentence
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"max_ms": 5.0, **limits}, "no limits of a language model"),
+        (limits, "no price is stated"),
+        ({}, "no limit of a language model"),
+    ]
+    for wrong, words in cases:
+        with pytest.raises(InputError, match=words):
+            ctm.choose(config, devices=devices, **wrong)
 
 
 def test_a_measured_latency_stands_for_the_prediction() -> None:
@@ -294,3 +325,53 @@ def test_the_reader_is_started_once_and_ahead(monkeypatch: pytest.MonkeyPatch) -
 
     assert started == [1]
     assert models.reader() is models.reader()
+
+
+_LOAD = {
+    "stream": [
+        {"name": "camera", "rate": 5, "stage": [{"name": "see", "model": str(MOBILENET)}]},
+    ],
+    "simulation": {"items": 1000, "draws": 10},
+}
+
+
+def test_a_load_is_carried_as_by_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = "[[stream.stage]]\nname = 'see'\n"
+    text = f"[[stream]]\nname = 'camera'\nrate = 5\n{stage}model = '{MOBILENET.name}'\n"
+    file = tmp_path / "load.toml"
+    file.write_text(f"{text}[simulation]\nitems = 1000\ndraws = 10\n")
+    program.main(["load", str(file), "--device", "rpi5", "--json"])
+    document = json.loads(capsys.readouterr().out)
+
+    carried = ctm.carry(file, devices="rpi5")
+
+    assert carried.document == document
+    assert carried.holds
+    assert carried.sentence == document["sentence"]
+    assert carried.column("p99_ms") == [document["streams"][0]["p99_ms"]]
+    assert ctm.carry(_LOAD, devices="rpi5").rows == carried.rows
+
+
+def test_a_load_without_a_box_or_with_two_is_refused() -> None:
+    with pytest.raises(InputError, match="it names no box"):
+        ctm.carry(_LOAD)
+    with pytest.raises(InputError, match="it states a box and devices"):
+        ctm.carry(_LOAD, "jetson-orin-nano", devices="rpi5")
+    with pytest.raises(InputError, match="no unit of"):
+        ctm.carry(_LOAD, devices="rpi5", mode="5W")
+
+
+def test_rates_and_energies_are_columns_where_they_are_requested() -> None:
+    usual = ctm.predict(MOBILENET, ["rtx3060", "rk3588-npu"])
+    rows = ctm.predict(MOBILENET, ["rtx3060", "rk3588-npu"], throughput=True, energy=True)
+
+    assert rows.columns[: len(usual.columns)] == usual.columns
+    assert "per_s" not in usual.columns
+    card, npu = rows.rows
+    assert card["per_s"] > card["alone_per_s"]
+    assert npu["per_s"] == npu["alone_per_s"]
+    assert card["mj"] == pytest.approx(card["watts"] * card["latency_ms"])
+    assert npu["mj"] is None
+    assert rows.energies[1] is None

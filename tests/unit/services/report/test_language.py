@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from predictor.presentation.report import BarChart, Bullets, Table
 from predictor.services.generation.generate import generate
 from predictor.services.generation.records import GenerationRequest
+from predictor.services.report.build import report_alone
 from predictor.services.report.files import report_document, report_of
-from predictor.services.report.language import generation_report
 from predictor.services.serving.records import LanguageRun
 from tests.support.decoder_architectures import CATALOGUE, LLAMA
 
@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 def report_on(*devices: str, **request: object):
     run = GenerationRequest(**request)
     results = generate(LLAMA, [CATALOGUE[device] for device in devices], run)
-    return results, generation_report([LanguageRun(LLAMA, run, results)], NOW)
+    return results, report_alone([LanguageRun(LLAMA, run, results)], (), NOW)
 
 
 def test_the_fastest_is_first_and_what_has_no_number_says_why():
