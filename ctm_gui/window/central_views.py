@@ -175,7 +175,7 @@ class CentralViews(QObject):
             self.options.set_budget_ms(budget_ms)
         self.window.show_compared(0)
 
-    def show_tokens(self, device_ids: Sequence[str]) -> None:
+    def compare_tokens(self, device_ids: Sequence[str]) -> None:
         """Tick devices, and show the language model on them."""
         self.workspace.selection.select(device_ids, selected=True)
         self.window.show_page("language")
