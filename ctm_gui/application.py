@@ -17,7 +17,7 @@ from ctm_gui import settings as table
 from ctm_gui.event_loop import GarbageTimer, InterruptWatch
 from ctm_gui.later import FirstFrame, Later
 from ctm_gui.settings import Settings, remembered_theme, settings_path
-from ctm_gui.tasks.turns import in_turns
+from ctm_gui.tasks.turns import NextTurn, in_turns
 from ctm_gui.widgets.theme import ThemeChoice, chosen_theme
 from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.window.crash import CrashHandler
@@ -77,6 +77,7 @@ class Application:
         self._probing: ProbingPresenter | None = None
         self.wizard: ProbingWizard | None = None
         self.report: ReportDialog | None = None
+        self._page_turn = NextTurn(partial(self.window.tabs.setUpdatesEnabled, True), self.window)
         self.window.theme_chosen.connect(self.use_theme)
         self.window.probing_requested.connect(self.open_wizard)
         self.window.report_requested.connect(self.open_report)
@@ -124,6 +125,10 @@ class Application:
     def use_theme(self, choice: ThemeChoice) -> None:
         """Draw everything in the chosen theme."""
         theme = chosen_theme(self.qt, choice)
+        if self.window.isVisible():
+            # The page in a later turn: to paint all of the window at once would stall it.
+            self.window.tabs.setUpdatesEnabled(False)
+            self._page_turn.start()
         apply_theme(self.qt, theme)
         self.options.set_theme(theme)
 
@@ -167,6 +172,7 @@ class Application:
                 self.options.budget_ms,
                 self.workspace.language.run(),
                 self.window.central.load.answer,
+                self.window.central.explanation.chosen,
             )
         )
 

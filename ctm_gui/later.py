@@ -16,7 +16,40 @@ from ctm_gui.tasks.turns import in_turns
 
 _LONGEST_WAIT_MS = 500
 _END = object()
-PLOTS = ("pyqtgraph",)
+# What the views draw with and take their content from; NumPy asks for its masked arrays late.
+PLOTS = ("pyqtgraph", "numpy.ma")
+CONTENT = (
+    "ctm_gui.widgets.geometry",
+    "ctm_gui.widgets.elision",
+    "ctm_gui.compare.chart",
+    "ctm_gui.compare.comparison_grid",
+    "ctm_gui.compare.scores",
+    "ctm_gui.compare.answers",
+    "ctm_gui.compare.difference",
+    "ctm_gui.compare.matrix",
+    "ctm_gui.compare.pareto",
+    "ctm_gui.compare.families",
+    "ctm_gui.compare.further",
+    "ctm_gui.compare.sweep",
+    "ctm_gui.prediction.explanation",
+    "ctm_gui.clocks.plane",
+    "ctm_gui.attention.map",
+    "ctm_gui.language.rows",
+    "predictor.services.serving.sentences",
+    "ctm_gui.graph.facts",
+    "ctm_gui.graph.presenter",
+    "ctm_gui.roofline.points",
+    "ctm_gui.timeline.strip",
+    "ctm_gui.why.subject",
+    "ctm_gui.choose.presenter",
+    "ctm_gui.choose.rows",
+    "ctm_gui.loads.presenter",
+    "ctm_gui.loads.rows",
+    "predictor.services.loads.sentences",
+    "ctm_gui.devices.form",
+    "ctm_gui.devices.tables",
+    "ctm_gui.history.measured_rows",
+)
 ENGINE = (
     "predictor.services.probing.open",
     "predictor.services.probing.measure",
@@ -96,7 +129,7 @@ class Later(QObject):
 
     def start(self) -> None:
         """Begin to load."""
-        self._load_on_thread(PLOTS, self._views)
+        self._load_on_thread((*PLOTS, *CONTENT), self._views)
 
     def close(self) -> None:
         """Stop loading."""

@@ -22,7 +22,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "checks.md", ROOT / "docs" / "loads.md")
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("checks", "loads", "throughput")),
+)
 SAMPLES = ROOT / "resources" / "samples"
 
 Run = Callable[[str], tuple[str, int]]

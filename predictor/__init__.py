@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from predictor.api.comparison import compare
     from predictor.api.explanation import explain
     from predictor.api.generation import generate
+    from predictor.api.loads import carry
     from predictor.api.models import load
     from predictor.api.predictions import measured, predict
     from predictor.api.probing import probe
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.9.0"
 __all__ = [
+    "carry",
     "choose",
     "compare",
     "devices",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 # ``devices`` is not among them: the room of that name is callable.
 _MODULES = {
+    "carry": "loads",
     "choose": "choices",
     "compare": "comparison",
     "explain": "explanation",
@@ -45,7 +48,7 @@ _MODULES = {
     "probe": "probing",
     "serve": "serving",
 }
-_READING = frozenset({"choose", "compare", "explain", "load", "predict"})
+_READING = frozenset({"carry", "choose", "compare", "explain", "load", "predict"})
 
 
 def __getattr__(name: str) -> object:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from itertools import pairwise
 
-from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
 
 from ctm_gui import settings as table
@@ -40,7 +42,7 @@ from predictor.core.text import capitalised
 from predictor.presentation.wording import shown
 from predictor.services.choose.options import Wanted
 
-_MIN_WIDTHS_PX = {"device": 230, "how": 150, "mode": 64, "needs": 104}
+_MIN_WIDTHS_PX = {"device": 230, "how": 150, "mode": 110, "needs": 104}
 _FAMILIES = {
     Family.GPU: "GPUs",
     Family.CPU: "processors",
@@ -98,6 +100,10 @@ class ChooseView(QWidget):
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
         self.table.focus_search()
+
+    def enter(self) -> None:
+        """Put the cursor into the first limit; Enter goes on to the next one."""
+        _type_into(self.latency_box)
 
     def _make_controls(self) -> None:
         self.model_box = combo_box("What runs", [_ALL], letters=_BOX_LETTERS)
@@ -191,6 +197,8 @@ class ChooseView(QWidget):
 
     def _connect(self) -> None:
         self.rate_box.budget_edited.connect(self._take_limits)
+        for box, following in pairwise(self._limits.values()):
+            box.lineEdit().returnPressed.connect(partial(_type_into, following))
         for setting, box in self._limits.items():
             box.budget_edited.connect(lambda value, s=setting: self._settings.set(s, value or 0.0))
             box.budget_edited.connect(self._take_limits)
@@ -299,6 +307,11 @@ class ChooseView(QWidget):
         chosen = self._presenter.chosen
         if chosen is not None and chosen.choice.settling is not None:
             self.measuring_requested.emit(chosen.choice.settling.target.device.id)
+
+
+def _type_into(box: BudgetBox) -> None:
+    box.setFocus(Qt.FocusReason.TabFocusReason)
+    box.selectAll()
 
 
 def _field(text: str, box: QWidget) -> QWidget:

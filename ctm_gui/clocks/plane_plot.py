@@ -44,10 +44,9 @@ class PlanePlot(PointPlot):
         """Show another plane."""
         self._plane = plane
         if plane is not None:
-            plot = self.canvas.getPlotItem()
             for side, domain in (("bottom", plane.across), ("left", plane.up)):
                 title = f"{capitalised(DOMAINS[domain])} clock (MHz)" if domain else ""
-                plot.setLabel(side, title or axis_title(self._options.unit))
+                self.canvas.setLabel(side, title or axis_title(self._options.unit))
             # A curve begins at zero: its height is the latency.
             upwards = plane.rows if plane.up else [0.0, self._curve(plane).max() * _HEADROOM]
             ends = [

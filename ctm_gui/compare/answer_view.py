@@ -9,17 +9,17 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from ctm_gui.widgets.basic import fill, label, tool_button
 from ctm_gui.widgets.tooltips import as_tooltip
 
-_MAX_LINES = 3
+_MAX_LINES = 4
 
 
 class AnswerView(QWidget):
-    """A text in at most three lines; a button shows the rest where there is more of it."""
+    """A text in at most four lines; a button shows the rest where there is more of it."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self._text = ""
         self.label = label(name=name)
-        self.more_button = tool_button("More", "Show all of it, or three lines.", "All of it")
+        self.more_button = tool_button("More", "Show all of it, or four lines.", "All of it")
         self.more_button.setCheckable(True)
         self.more_button.toggled.connect(self._show)
         # Hidden it keeps its room: the text would be cut and whole in turns.

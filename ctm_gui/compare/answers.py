@@ -59,9 +59,10 @@ def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUn
 
 def title_of(columns: ComparisonColumns) -> str:
     """Return what is compared in a few words: ``resnet50 on 4 targets``."""
-    models, targets = columns.models, len(target_groups(columns))
+    models, compared = columns.models, columns.rows[: columns.compared]
     what = model_name(models[0]) if len(models) == 1 else plural(len(models), "model")
-    return f"{what} on {plural(targets, 'target')}" if models else ""
+    of_files = ComparisonColumns([row for row in compared if row.tokens is None] or compared)
+    return f"{what} on {plural(len(target_groups(of_files)), 'target')}" if models else ""
 
 
 @dataclass(frozen=True, slots=True)

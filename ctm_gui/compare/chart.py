@@ -13,7 +13,7 @@ from ctm_gui.compare.columns import ComparisonColumns, TargetGroups
 from ctm_gui.compare.words import Badge, badges_of
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import PredictionRow, no_number
+from predictor.presentation.columns import PredictionRow, no_number, tokens_text
 from predictor.presentation.report import BUDGET_REACH
 from predictor.presentation.wording import QUANTISED, in_unit, number, p50_text, shown
 
@@ -254,6 +254,9 @@ def _label(
     rate: bool,
 ) -> str:
     prediction = row.prediction
+    if row.tokens is not None and row.has_number:
+        fits = prediction.fits_memory is not False
+        return tokens_text(row.tokens, unit) + ("" if fits else " · exceeds memory")
     if value is None:
         return no_number(prediction)
     words = [p50_text(prediction, unit)]

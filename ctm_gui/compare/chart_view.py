@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -91,6 +91,9 @@ class LegendAxis(PaintedAxis):
             (name, partial(self._swatch, painter, series)) for series, name in enumerate(names)
         ]
         entries += self._marks(painter)
+        # Where not all have room the names go before the marks, of which the hover tells too.
+        while len(entries) > len(names) > 0 and self._natural_px(entries) > room.width():
+            entries.pop()
         natural = [metrics.horizontalAdvance(text) + 2 for text, _draw in entries]
         # Names of models give way, the words for the marks do not.
         fixed_px = (_SWATCH_PX + 6 + _ENTRY_GAP_PX) * len(entries) + sum(natural[len(names) :])
@@ -108,6 +111,11 @@ class LegendAxis(PaintedAxis):
                 QRectF(x, room.top(), width, room.height()), Qt.AlignmentFlag.AlignVCenter, text
             )
             x += width + _ENTRY_GAP_PX
+
+    def _natural_px(self, entries: Sequence[tuple[str, object]]) -> float:
+        metrics = QFontMetricsF(self._state.font)
+        words = sum(metrics.horizontalAdvance(text) + 2 for text, _ in entries)
+        return words + (_SWATCH_PX + 6 + _ENTRY_GAP_PX) * len(entries)
 
     def _budget(self, painter: QPainter, room: QRectF, budget_x: float) -> None:
         """Write the budget over its line, inside the plot."""
@@ -205,7 +213,8 @@ class LatencyChart(QWidget):
         """Show the bars of ``layout``, and the budget that it was made with."""
         self._state.layout, self._budget_ms = layout, budget_ms
         self._state.ruler = LabelRuler(self._state.font)
-        self._value_axis.setLabel(axis_title(layout.unit))
+        has_tokens = bool(layout.groups.columns.is_tokens.any())
+        self._value_axis.setLabel(axis_title(layout.unit, has_tokens=has_tokens))
         self.setAccessibleDescription(f"{len(layout)} latencies; the table below says the same.")
         self._fit_names()
         self.rows_plot.set_content_height(layout.height_px)

@@ -14,22 +14,20 @@ import numpy.typing as npt
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, text_ranks
 from predictor.core.records import Configuration
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import PredictionRow
-from predictor.presentation.wording import (
-    are_alike,
-    basis_text,
-    configuration_text,
-    rest_text,
-    runtime_text,
-    shown,
+from predictor.presentation.columns import (
+    PredictionRow,
+    TokenRates,
+    configuration_words,
+    run_text,
 )
+from predictor.presentation.wording import are_alike, basis_text, rest_text, shown
 
 
 class ComparisonColumns:
     """N rows by column, each column read on first use.
 
     Args:
-        rows: the comparison.
+        rows: the comparison, those of a language model last.
         further: further configurations of its devices, each shown under its device.
     """
 
@@ -46,19 +44,35 @@ class ComparisonColumns:
 
     @cached_property
     def latency_ms(self) -> FloatArray:
-        """P50 in ms, float64 [N]; NaN where there is no number."""
-        return np.array([p.latency_ms for p in self._predictions], dtype=np.float64)
+        """P50 in ms, of a language model its first token, float64 [N]; NaN where there is none."""
+        times = [p.latency_ms for p in self._predictions]
+        for row in np.flatnonzero(self.is_tokens).tolist():
+            times[row] = self.tokens(row).first_ms
+        return np.array(times, dtype=np.float64)
+
+    @cached_property
+    def is_tokens(self) -> BoolArray:
+        """True for rows of a language model, bool [N]."""
+        return np.array([row.tokens is not None for row in self.rows], dtype=np.bool_)
+
+    def tokens(self, row: int) -> TokenRates:
+        """Return the rates of a row, without numbers where it is of no language model."""
+        return self.rows[row].tokens or TokenRates(weights="")
 
     @cached_property
     def low80_ms(self) -> FloatArray:
         """Lower end of the 80 % interval in ms, float64 [N] with NaN, as of a lower limit."""
         low_ms = np.array([p.low80_ms for p in self._predictions], dtype=np.float64)
+        for row in np.flatnonzero(self.is_tokens).tolist():
+            low_ms[row] = self.tokens(row).first_low_ms
         return np.where(self.is_lower_limit, np.nan, low_ms)
 
     @cached_property
     def high80_ms(self) -> FloatArray:
         """Upper end of the 80 % interval in ms, float64 [N] with NaN, as of a lower limit."""
         high_ms = np.array([p.high80_ms for p in self._predictions], dtype=np.float64)
+        for row in np.flatnonzero(self.is_tokens).tolist():
+            high_ms[row] = self.tokens(row).first_high_ms
         return np.where(self.is_lower_limit, np.nan, high_ms)
 
     @cached_property
@@ -130,7 +144,7 @@ class ComparisonColumns:
         facts: list[list[Hashable]] = [
             [p.device_id for p in self._predictions],
             [c.runtime for c in self._configurations],
-            [id(c.precision) for c in self._configurations],
+            [row.precision for row in self.rows],
             [c.threads for c in self._configurations],
             [row.batch for row in self.rows],
         ]
@@ -158,7 +172,7 @@ class ComparisonColumns:
     def _coded_configurations(self) -> tuple[IndexArray, list[str]]:
         """Index of each row's configuration, intp [N], and the configurations in words."""
         codes, firsts = _joined([self.target, self.batch])
-        return codes, [configuration_text(self._configurations[row]) for row in firsts.tolist()]
+        return codes, [configuration_words(self.rows[row]) for row in firsts.tolist()]
 
     def same_rows(self, other: ComparisonColumns) -> bool:
         """Return whether ``other`` has the same predictions, whatever their numbers."""
@@ -175,8 +189,8 @@ class ComparisonColumns:
         """Return a mask of the rows whose P50 is over the budget, bool [N]."""
         if budget_ms is None:
             return np.zeros(len(self), dtype=np.bool_)
-        # NaN compares false: a row without a number is not over.
-        over: BoolArray = self.latency_ms > budget_ms
+        # NaN compares false: a row without a number is not over. A first token is no latency.
+        over: BoolArray = (self.latency_ms > budget_ms) & ~self.is_tokens
         return over
 
     def in_unit(self, latency_ms: FloatArray, unit: LatencyUnit) -> FloatArray:
@@ -184,7 +198,8 @@ class ComparisonColumns:
         if unit is LatencyUnit.FPS:
             # A subnormal latency overflows to inf, which the last line turns into NaN.
             with np.errstate(divide="ignore", over="ignore"):
-                values = np.where(latency_ms > 0, self.batch * 1e3 / latency_ms, np.nan)
+                has_rate = (latency_ms > 0) & ~self.is_tokens
+                values = np.where(has_rate, self.batch * 1e3 / latency_ms, np.nan)
         else:
             values = latency_ms * unit.from_ms(1.0)
         return np.where(np.isfinite(values), values, np.nan)
@@ -295,7 +310,7 @@ class TargetGroups:
 
     def chip(self, group: int) -> str:
         """Return the runtime and the precision of a target."""
-        return runtime_text(self._configuration(self.rows[self.starts[group]]))
+        return run_text(self.columns.rows[self.rows[self.starts[group]]])
 
     def _configuration(self, row: int) -> Configuration:
         return self.columns.rows[row].prediction.configuration

@@ -10,7 +10,6 @@ import numpy as np
 from ctm_gui.compare.columns import ComparisonColumns
 from ctm_gui.widgets.grid import Column, Grid
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, number_keys
-from predictor.core.prediction import Prediction
 from predictor.core.records import Basis
 from predictor.presentation.columns import (
     COLUMNS,
@@ -25,6 +24,7 @@ SURER = "surer"  # key of the column that leads to a measurement
 OPENED, CLOSED = "▾", "▸"
 _SURER_WORDS = "Make it surer…"
 _SURE_SPAN = 1.3  # upper over lower end of an interval that no measurement has to narrow
+_OF_TOKENS = ("tokens", "tokens80", "first")  # columns that language models alone fill
 # Columns whose order turns round between a time and a rate.
 TIME_COLUMNS = frozenset(column.id for column in COLUMNS if column.is_time)
 
@@ -49,8 +49,9 @@ class ComparisonGrid(Grid):
         self.data, self.rows, self.context = data, data.rows, context
         self._more = more or {}
         columns = prediction_columns(data.rows, context)
-        super().__init__(len(data), columns)
-        # Copies have the columns above: names without their marks.
+        has_tokens = bool(data.is_tokens.any())
+        # Copies have these columns: names without their marks.
+        super().__init__(len(data), [c for c in columns if has_tokens or c.key not in _OF_TOKENS])
         marked = list(map(self._marked, columns))
         place = [column.key for column in columns].index("interval80") + 1
         self.columns = (*marked[:place], self._surer(), *marked[place:])
@@ -84,7 +85,8 @@ class ComparisonGrid(Grid):
         name = shown(self.rows[row].device_name)
         if row >= self.data.compared:
             return f"      └ {runtime_text(self.rows[row].prediction.configuration)}"
-        is_open = self._more.get(self.rows[row].prediction.device_id)
+        is_language = self.rows[row].tokens is not None
+        is_open = None if is_language else self._more.get(self.rows[row].prediction.device_id)
         return name if is_open is None else f"{OPENED if is_open else CLOSED} {name}"
 
     def _marked(self, column: Column) -> Column:
@@ -96,7 +98,7 @@ class ComparisonGrid(Grid):
         return Column(
             key=SURER,
             title="Surer",
-            text=lambda row: _SURER_WORDS if is_uncertain(self.rows[row].prediction) else "",
+            text=lambda row: _SURER_WORDS if is_uncertain(self.rows[row]) else "",
             help="Measure reference networks on the device: its intervals get narrower.",
         )
 
@@ -132,9 +134,12 @@ def _column(
     )
 
 
-def is_uncertain(prediction: Prediction) -> bool:
-    """Whether a measurement of the target would narrow the interval of a prediction."""
-    low, high = prediction.low80_ms, prediction.high80_ms
-    if prediction.latency_ms is None or prediction.basis is Basis.MEASURED:
+def is_uncertain(row: PredictionRow) -> bool:
+    """Whether a measurement of the target would narrow the interval of a row."""
+    prediction, tokens = row.prediction, row.tokens
+    value, low, high = prediction.latency_ms, prediction.low80_ms, prediction.high80_ms
+    if tokens is not None:
+        value, low, high = tokens.per_s, tokens.low_per_s, tokens.high_per_s
+    if value is None or prediction.basis is Basis.MEASURED:
         return False
     return low is None or high is None or high > _SURE_SPAN * low

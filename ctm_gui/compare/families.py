@@ -38,6 +38,10 @@ def has_family(models: Sequence[Model]) -> bool:
 def _common(
     first: Counter[Hashable], second: Counter[Hashable], of: Callable[[int, int], int]
 ) -> float:
-    """Return the share of entries that two multisets have in common."""
-    count = of(first.total(), second.total())
-    return (first & second).total() / count if count else 0.0
+    """Return the share of entries that two multisets have in common, where it can be enough."""
+    fewer, more = sorted((first, second), key=Counter.total)
+    count = of(fewer.total(), more.total())
+    # All of the smaller one are not enough of a much larger one: not looked through.
+    if not count or fewer.total() < _MACS_SHARE * count:
+        return 0.0
+    return (fewer & more).total() / count

@@ -44,6 +44,7 @@ class FurtherConfigurations(ComparisonFollower):
         self._selection, self._comparing = selection, comparing
         self.opened: frozenset[str] = frozenset()
         self.rows: Sequence[PredictionRow] = ()
+        self._announced = self.opened
 
     def toggle(self, device_id: str) -> None:
         """Open the row of a device, or close it."""
@@ -90,5 +91,8 @@ class FurtherConfigurations(ComparisonFollower):
         self.rows = ()
 
     def _show(self, comparison: Comparison) -> None:
-        self.rows = comparison.rows
-        self.changed.emit()
+        # Nothing beside another comparison is no news: its views follow that one already.
+        is_news = bool(self.rows or comparison.rows) or self.opened != self._announced
+        self.rows, self._announced = comparison.rows, self.opened
+        if is_news:
+            self.changed.emit()

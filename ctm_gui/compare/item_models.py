@@ -42,7 +42,7 @@ class ComparisonModel(GridModel):
     def colour(self, row: int, column: int) -> QColor | None:
         """Return the colour of a verdict or of a problem."""
         record = self.grid.rows[self.grid.source(row)]
-        if record.prediction.latency_ms is None:
+        if not record.has_number:
             return QColor(self._options.theme.muted)
         key = self.grid.columns[column].key
         if key == SURER:

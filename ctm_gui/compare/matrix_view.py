@@ -120,7 +120,7 @@ class MatrixView(QWidget):
         if self._variants.matrix is not None and columns:
             numbers_px = sum(self.table.columnWidth(number) for number in range(columns - 1))
             has_room = self.table.viewport().width() - numbers_px >= _SENTENCE_PX
-            self.table.set_column_visible("fastest", visible=has_room)
+            self.table.set_columns_visible({"fastest": has_room})
             self._show_answer()
 
     def _show_answer(self, *_: object) -> None:

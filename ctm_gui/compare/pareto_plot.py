@@ -46,9 +46,8 @@ class ParetoPlot(PointPlot):
     def show_trade_off(self, points: TradeOff) -> None:
         """Show other points."""
         self._points = points
-        plot = self.canvas.getPlotItem()
-        plot.setLabel("bottom", axis_title(points.unit))
-        plot.setLabel("left", points.score_name)
+        self.canvas.setLabel("bottom", axis_title(points.unit))
+        self.canvas.setLabel("left", points.score_name)
         placed = int(points.is_placed.sum())
         self.setAccessibleDescription(f"{placed} models; the table beside it says the same.")
         self._set_ranges()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -19,10 +19,12 @@ from ctm_gui.compare.pareto_view import ParetoView
 from ctm_gui.compare.scores import Scores
 from ctm_gui.compare.sweep import SweepPresenter
 from ctm_gui.compare.sweep_view import SweepView
+from ctm_gui.compare.tokens import TokensAnswer, tokens_answer
 from ctm_gui.compare.view import CompareView
 from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.view_options import ViewOptions
+from predictor.services.generation.records import Generation
 
 CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE, SWEEP_PAGE = range(5)
 PAGES = ("chart", "matrix", "pareto", "changes", "sweep")  # ids of their actions
@@ -75,6 +77,7 @@ class CompareTabs(QWidget):
         self._variants, self._difference, self._scores = variants, difference, scores
         self._sweep, self._further = sweep, further
         self._comparison = Comparison()
+        self._tokens = TokensAnswer()
         self._looked_at = False
         self._requested_page = CHART_PAGE
         self._family: tuple[tuple[str, ...], bool] = ((), False)
@@ -170,6 +173,11 @@ class CompareTabs(QWidget):
         self._further.set_comparison(comparison)
         self._show_page()
 
+    def show_tokens(self, results: Sequence[Generation]) -> None:
+        """Show a language model on its devices beside the comparison."""
+        self._tokens = tokens_answer(results)
+        self._show_page()
+
     def show_page(self, index: int) -> None:
         """Turn to a page; what needs two models is the chart until they are there."""
         page = index if 0 <= index < len(PAGES) else CHART_PAGE
@@ -212,7 +220,8 @@ class CompareTabs(QWidget):
             opened, devices = self._further.opened, self._comparison.targets
             ids = dict.fromkeys(target.device.id for target in devices)
             more = {key: key in opened for key in ids if self._further.count(key)}
-            page.show_predictions(self._comparison.rows, self._further.rows, more)
+            rows = self._comparison.rows
+            page.show_predictions(rows, self._further.rows, more, self._tokens)
         else:
             page.follow()
 

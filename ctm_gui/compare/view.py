@@ -19,6 +19,7 @@ from ctm_gui.compare.columns import (
 )
 from ctm_gui.compare.comparison_grid import SURER, TIME_COLUMNS, ComparisonGrid, is_uncertain
 from ctm_gui.compare.item_models import ComparisonModel
+from ctm_gui.compare.tokens import TokensAnswer
 from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
@@ -49,6 +50,7 @@ class CompareView(QWidget):
 
     Signals:
         row_activated: the user asks for more about a row: its index into the rows last shown.
+        tokens_activated: the user asks for more about a language model on a device: its id.
         other_activated: the user wants a further configuration in place of its device's: its row.
         more_toggled: the user opens or closes the further configurations of a device: its id.
         surer_requested: the user wants to measure on a device: its id.
@@ -59,6 +61,7 @@ class CompareView(QWidget):
     """
 
     row_activated = Signal(int)
+    tokens_activated = Signal(str)
     other_activated = Signal(object)
     more_toggled = Signal(str)
     surer_requested = Signal(str)
@@ -68,6 +71,7 @@ class CompareView(QWidget):
         super().__init__()
         self._options = options
         self._data = ComparisonColumns(())
+        self._tokens = TokensAnswer()
         self._more: Mapping[str, bool] = {}
         self._budget_ms = options.budget_ms  # another one while its line is dragged
         self._scale_chosen = False
@@ -96,6 +100,7 @@ class CompareView(QWidget):
         rows: Sequence[PredictionRow],
         further: Sequence[PredictionRow] = (),
         more: Mapping[str, bool] | None = None,
+        tokens: TokensAnswer = TokensAnswer(),  # noqa: B008 - frozen
     ) -> None:
         """Show a comparison; the selection stays where the rows are the same predictions.
 
@@ -103,24 +108,32 @@ class CompareView(QWidget):
             rows: of the comparison.
             further: on further configurations of its devices.
             more: by device id, whether it is opened, for those that have further ones.
+            tokens: the language model on its devices.
         """
-        data = ComparisonColumns(rows, further)
+        data = ComparisonColumns((*rows, *tokens.rows), further)
+        self._tokens = tokens
         self._more = more or {}
         same = data.same_rows(self._data)
         self._data = data
         if not same:
             self.table.clearSelection()
-        self._refresh_table()
+        is_fitted = self._refresh_table()
         # In a turn of its own: to paint table and chart at once would stall the window.
         self._chart_turn.start()
         if len(data) and not self._scale_chosen:
             self.log_box.setChecked(prefers_log(data))
-        self.table.fit_columns()
+        if not is_fitted:
+            self.table.fit_columns()
 
     def show_missing(self, missing: str) -> None:
         """Show what the user has to do before there are rows; empty for nothing."""
         words = f"{missing} to compare latencies here." if missing else _NOTHING_YET
         self._stack.message.setText(words)
+
+    @property
+    def rows(self) -> Sequence[PredictionRow]:
+        """The rows that are shown."""
+        return self._data.rows
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
@@ -174,17 +187,19 @@ class CompareView(QWidget):
         self._refresh_table()
         self._show_chart()
 
-    def _refresh_table(self) -> None:
+    def _refresh_table(self) -> bool:
+        """Show the present rows in words and in the table; whether its columns are fitted too."""
         self._stack.show_content(visible=len(self._data) > 0)
-        compared = ComparisonColumns(self._data.rows[: self._data.compared])
-        self.heading.set_full_text(title_of(compared))
-        self.summary.show_text(summary(compared, self._budget_ms, self._options.unit))
+        of_models = self._data.compared - len(self._tokens.rows)
+        compared = ComparisonColumns(self._data.rows[:of_models])
+        self.heading.set_full_text(title_of(self._data))
+        words = summary(compared, self._budget_ms, self._options.unit)
+        self.summary.show_text("\n".join(filter(None, (words, self._tokens.sentence))))
         self.summary.setVisible(len(self._data) > 0)
         context = TableContext(Place.COMPARE, self._options.unit, self._budget_ms)
         grid = ComparisonGrid(self._data, context, self._more)
         self.table.show_grid(grid)
-        for key, is_needed in grid.needed_columns().items():
-            self.table.set_column_visible(key, visible=is_needed)
+        return self.table.set_columns_visible(grid.needed_columns())
 
     def _show_chart(self, *_: object) -> None:
         groups = target_groups(self._data, self._data.search_mask(self.table.words))
@@ -193,7 +208,9 @@ class CompareView(QWidget):
         self.chart.show_layout(layout, self._budget_ms)
 
     def _on_activated(self, row: int) -> None:
-        if row < self._data.compared:
+        if self._data.is_tokens[row]:
+            self.tokens_activated.emit(self._data.rows[row].prediction.device_id)
+        elif row < self._data.compared:
             self.row_activated.emit(row)
         else:
             self.other_activated.emit(self._data.rows[row])
@@ -205,8 +222,10 @@ class CompareView(QWidget):
             self._model.grid.columns[index.column()].key,
         )
         prediction = self._data.rows[row].prediction
-        if key == SURER and is_uncertain(prediction):
+        if key == SURER and is_uncertain(self._data.rows[row]):
             self.surer_requested.emit(prediction.device_id)
+        elif self._data.is_tokens[row]:
+            return
         elif key == "device" and row < self._data.compared and prediction.device_id in self._more:
             self.more_toggled.emit(prediction.device_id)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from textwrap import wrap
@@ -10,7 +11,14 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Basis
 from predictor.core.text import capitalised
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks
+from predictor.presentation.columns import (
+    Place,
+    PredictionRow,
+    TableContext,
+    configuration_words,
+    remarks,
+    tokens_text,
+)
 from predictor.presentation.verdict import verdict_text
 from predictor.presentation.wording import (
     NOTHING,
@@ -18,7 +26,6 @@ from predictor.presentation.wording import (
     adaptation_text,
     basis_text,
     batch_of,
-    configuration_text,
     interval_text,
     latency_text,
     limit_sign,
@@ -37,14 +44,7 @@ def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> s
     """Return the lines that hovering over a bar or a row shows, as plain text."""
     prediction = row.prediction
     batch = batch_of(prediction.configuration)
-    lines = [f"{shown(row.model_label)} on {shown(row.device_name)}"]
-    if prediction.latency_ms is not None:
-        limit = ", of what is counted" if limit_sign(prediction) else ""
-        lines.append(f"Latency: {p50_text(prediction, unit)} (P50{limit})")
-    if prediction.latency_ms is not None and batch > 1:
-        per_item = f"{limit_sign(prediction)}{number(prediction.latency_ms / batch)} ms each"
-        rate = p50_text(prediction, LatencyUnit.FPS)
-        lines.append(f"{batch} items a call: {per_item}, {rate}")
+    lines = [f"{shown(row.model_label)} on {shown(row.device_name)}", *_number_lines(row, unit)]
     if (interval := interval_text(prediction, unit)) != NOTHING:
         lines.append(f"80 % interval: {interval} {unit}")
     if prediction.bound_ms is not None:
@@ -57,13 +57,32 @@ def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> s
     if prediction.flagged_operators:
         lines.append(f"Not counted in full: {_flagged(prediction.flagged_operators)}")
     lines += row.notes
-    lines.append(f"Configuration: {configuration_text(prediction.configuration)}")
-    if explanation := prediction.configuration.precision.explanation:
+    lines.append(f"Configuration: {configuration_words(row)}")
+    if (explanation := prediction.configuration.precision.explanation) and row.tokens is None:
         lines.append(explanation)
-    lines.append(f"Basis: {basis_text(prediction)}, engine {shown(prediction.engine)}")
+    by = f", engine {shown(prediction.engine)}" if prediction.engine else ""
+    lines.append(f"Basis: {basis_text(prediction)}{by}")
     if adaptation := adaptation_text(prediction):
         lines.append(f"Adapted by: {adaptation}")
     return "\n".join(lines)
+
+
+def _number_lines(row: PredictionRow, unit: LatencyUnit) -> Iterator[str]:
+    """Yield the lines on the latency, or on the rate and the first token of a language model."""
+    prediction, tokens = row.prediction, row.tokens
+    batch = batch_of(prediction.configuration)
+    if tokens is not None and row.has_number:
+        yield f"{tokens_text(tokens, unit)} after a prompt of {tokens.prompt:,} tokens"
+        rate = f"{number(tokens.low_per_s)} – {number(tokens.high_per_s)} tokens/s"
+        first = f"{number(tokens.first_low_ms)} – {number(tokens.first_high_ms)} ms"
+        yield f"80 % interval: {rate}, first token {first}"
+    if prediction.latency_ms is None:
+        return
+    limit = ", of what is counted" if limit_sign(prediction) else ""
+    yield f"Latency: {p50_text(prediction, unit)} (P50{limit})"
+    if batch > 1:
+        per_item = f"{limit_sign(prediction)}{number(prediction.latency_ms / batch)} ms each"
+        yield f"{batch} items a call: {per_item}, {p50_text(prediction, LatencyUnit.FPS)}"
 
 
 def _flagged(operators: tuple[str, ...]) -> str:
@@ -101,7 +120,7 @@ _BASIS_STYLES = {
 
 def badges_of(prediction: Prediction) -> tuple[Badge, ...]:
     """Return the badges of a prediction: its basis, and whether it is unstable or uncertain."""
-    if prediction.latency_ms is None or prediction.basis is None:
+    if prediction.basis is None:
         return ()
     basis = Badge(prediction.basis.words, _BASIS_STYLES[prediction.basis])
     doubts = [UNSTABLE] if prediction.unstable else []

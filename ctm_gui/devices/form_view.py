@@ -171,6 +171,7 @@ _TITLES = {
     MEASURED: "Measured rates",
     OPERATING_POINTS: "Operating points",
 }
+_NEEDED = ("clock_mhz", "core_count", "fp32_tflops", "dram_bw_gbps")  # of most predictions
 _FIELDS_AT_ONCE = 2
 _NOTES_PX = 62
 _TITLE_PX = 78
@@ -179,9 +180,16 @@ _TITLE_PX = 78
 class DeviceFormView(QScrollArea):
     """Shows a form presenter and passes input on to it; empty until it is built.
 
+    Enter leads from one of the numbers that a prediction needs to the next one without a value.
+
     Args:
         form: the form of the device that is shown.
+
+    Signals:
+        entered: the last of these numbers has a value.
     """
+
+    entered = Signal()
 
     def __init__(self, form: DeviceForm) -> None:
         super().__init__()
@@ -216,6 +224,16 @@ class DeviceFormView(QScrollArea):
         self._form.device_changed.connect(self._on_device)
         self._form.changed.connect(self.show_form)
         self.show_form()
+
+    def enter(self) -> None:
+        """Put the cursor into the first needed number without a value."""
+        for name in _NEEDED:
+            field = self.fields[name]
+            if not field.value.text() and not field.isHidden():
+                field.value.setFocus(Qt.FocusReason.TabFocusReason)
+                self.ensureWidgetVisible(field)
+                return
+        self.entered.emit()
 
     def show_form(self) -> None:
         """Show the form's values and problems."""
@@ -324,6 +342,8 @@ class DeviceFormView(QScrollArea):
             self._show_metric(name)
             field.value_edited.connect(partial(form.set_value, name))
             field.source_edited.connect(partial(form.set_source, name))
+            if name in _NEEDED:
+                field.value.returnPressed.connect(self.enter)
 
     def _build_configurations(self) -> None:
         self._add_heading("Runs")

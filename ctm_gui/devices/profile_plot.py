@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
@@ -43,13 +44,13 @@ class DeviceProfile(QWidget):
         self.title = label(role="muted")
         right = Qt.TextElideMode.ElideRight
         names = RowLabels(_NAMES_PX, _ROW_PX, self, self._names, right, gap_px=10)
-        self.plot = RowPlot(options, {"left": names}, self)
-        axis = self.plot.plot.getAxis("bottom")
+        axis = pg.AxisItem("bottom")
         axis.setTicks([_TICKS])
+        self.plot = RowPlot(options, {"left": names, "bottom": axis}, self)
         self.plot.box.setXRange(0, _VALUES_SHARE, padding=0)
         self.plot.tooltip_at = self._tooltip
         self._bars = PixelItem(self.plot.box, self._paint)
-        self.plot.box.sigRangeChanged.connect(lambda *_: self.plot.plot.getAxis("left").update())
+        self.plot.box.sigRangeChanged.connect(lambda *_: self.plot.canvas.getAxis("left").update())
         vbox(self.title, (self.plot, 1), of=self, margins=8)
         self.setAccessibleName("Profile of the device in its family")
 
@@ -72,7 +73,7 @@ class DeviceProfile(QWidget):
 
     def _repaint(self) -> None:
         self._bars.refresh()
-        self.plot.plot.getAxis("left").update()
+        self.plot.canvas.getAxis("left").update()
 
     def _paint(self, painter: QPainter, rect: QRectF) -> None:
         top = self.plot.box.viewRange()[1][0]

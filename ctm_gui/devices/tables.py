@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
-from ctm_gui.devices.library import DeviceEntry
-from ctm_gui.widgets.grid import Column, Grid, count_column, number_column, text_column
+from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from predictor.core.metrics import LAUNCH_US, MEASURABLE, METRIC_BY_NAME, METRICS, Family, Metric
 from predictor.core.records import Device
 from predictor.core.runtimes import CPUS
@@ -18,15 +16,12 @@ from predictor.core.text import plural, shortened
 from predictor.core.units import significant
 from predictor.devices.fields import range_text
 from predictor.presentation.metric_labels import (
-    FAMILY_WORDS,
     METRIC_HELP,
     metric_label,
     metric_text,
 )
 from predictor.presentation.wording import NOTHING, plain_number, shown
-from predictor.services.devices.catalogue import MACHINE_WORDS
 from predictor.services.devices.design import design_facts
-from predictor.services.devices.this_machine import machine_title
 
 # Fields of an operating point and of the head of the form, as they begin a sentence.
 _FIELD_WORDS = {
@@ -64,72 +59,6 @@ def in_words(sentence: str, family: Family) -> str:
         lambda name: _FIELD_WORDS.get(name.group()) or metric_label(name.group(), family), sentence
     )
     return f"{words[:1].upper()}{words[1:]}."
-
-
-class DevicesGrid(Grid):
-    """A row for each device: its name, its owner, and the number of its known metrics.
-
-    Args:
-        entries: the devices, in the order before any sorting.
-        is_modified: whether a key's device has something that is not saved.
-        machine: the entry of this machine; None before it is described.
-    """
-
-    def __init__(
-        self,
-        entries: Sequence[DeviceEntry],
-        is_modified: Callable[[str], bool],
-        machine: DeviceEntry | None = None,
-    ) -> None:
-        self.entries, self._machine = tuple(entries), machine
-        names = [self._name(entry, is_modified(entry.key)) for entry in self.entries]
-        columns = [
-            text_column(
-                "name",
-                "Device",
-                names,
-                "This PC, then devices of your own, stand first; edited: not saved yet.",
-            ),
-            count_column(
-                "facts",
-                "Facts",
-                [len(entry.device.metrics) for entry in self.entries],
-                str,
-                "How many hardware metrics are known.",
-            ),
-        ]
-        super().__init__(len(self.entries), columns)
-
-    @cached_property
-    def search_texts(self) -> Sequence[str]:
-        """Every word of the devices that a search may be for."""
-        return [
-            f"{_searched(entry)}{MACHINE_WORDS if self._is_machine(entry) else ''}"
-            for entry in self.entries
-        ]
-
-    def row_of(self, key: str) -> int | None:
-        """Return the row of a device; None where it is not there."""
-        keys = [entry.key for entry in self.entries]
-        return keys.index(key) if key in keys else None
-
-    def _is_machine(self, entry: DeviceEntry) -> bool:
-        return self._machine is not None and entry.key == self._machine.key
-
-    def _name(self, entry: DeviceEntry, modified: bool) -> str:
-        is_machine = self._is_machine(entry)
-        name = shown(machine_title(entry.device) if is_machine else entry.device.name)
-        if modified:
-            return f"{name} · edited"
-        return f"{name} · own" if entry.stored_id else name
-
-
-def _searched(entry: DeviceEntry) -> str:
-    device = entry.device
-    design = (device.chip, device.architecture, *(c.architecture for c in device.clusters))
-    words = (device.id, device.name, device.vendor, device.family.value, device.system, *design)
-    whose = "own" if entry.is_user else "shipped"
-    return " ".join((*words, FAMILY_WORDS[device.family], whose)).casefold()
 
 
 # A share among fewer devices says nothing.

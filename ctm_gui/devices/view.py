@@ -20,9 +20,9 @@ from ctm_gui.devices.form import DeviceForm
 from ctm_gui.devices.form_view import DeviceFormView
 from ctm_gui.devices.header_view import DeviceHeader
 from ctm_gui.devices.library import DeviceLibrary
+from ctm_gui.devices.list_rows import DevicesGrid
 from ctm_gui.devices.live import LivePrediction
 from ctm_gui.devices.profile_plot import DeviceProfile
-from ctm_gui.devices.tables import DevicesGrid
 from ctm_gui.devices.this_machine import ThisMachine
 from ctm_gui.widgets.basic import (
     STRETCH,
@@ -63,7 +63,7 @@ class DevicesList(QWidget):
     def current_key(self) -> str:
         """Return the key of the current device; empty for none."""
         row = self.table.current_row()
-        return "" if row is None else self.grid.entries[row].key
+        return "" if row is None else self.grid.rows[row].entry.key
 
     def select(self, key: str) -> None:
         """Make a device current; a search that leaves it out is cleared."""
@@ -98,7 +98,7 @@ class DevicesList(QWidget):
 
     def _on_rows(self, _rows: object, current: int | None) -> None:
         if current is not None:
-            self.chosen.emit(self.grid.entries[current].key)
+            self.chosen.emit(self.grid.rows[current].entry.key)
 
 
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
@@ -167,6 +167,11 @@ class DevicesView(LateView):
         elif key:
             self.form.show(key)
 
+    def make(self) -> None:
+        """Make a device of the user's; the cursor goes into the first number that it needs."""
+        self.pages.setCurrentIndex(FORM_PAGE)
+        self.library.make()
+
     def import_files(self) -> None:
         """Ask for device files and make devices of them."""
         paths, _ = QFileDialog.getOpenFileNames(self, "Import devices", "", _FILES)
@@ -184,11 +189,11 @@ class DevicesView(LateView):
             self.library.export(entry.key, path)
 
     def _build(self) -> Iterator[None]:
-        if not self.form.key and self.library.entries:
-            self.form.show(self.library.entries[0].key)
         parts = splitter(Qt.Orientation.Horizontal)
         vbox(parts, of=self, margins=0)
         self.list = DevicesList(self.library, self.form)
+        if not self.form.key and self.list.grid.rows:
+            self.form.show(self.list.grid.rows[0].entry.key)
         parts.addWidget(self._build_left())
         yield
         parts.addWidget(self._build_right())
@@ -215,7 +220,7 @@ class DevicesView(LateView):
         return right
 
     def _build_left(self) -> QWidget:
-        self.new_button = button("&New", "Make a device of your own", self._make)
+        self.new_button = button("&New", "Make a device of your own", self.make)
         self.import_button = button(
             "&Import…", "Make devices from device files, ours or NeuSight's", self.import_files
         )
@@ -246,17 +251,19 @@ class DevicesView(LateView):
         self.form.device_changed.connect(self._on_device)
         self.form.device_changed.connect(self._follow_form)
         self.library.changed.connect(self._on_library)
-        self.library.made.connect(self.list.select)
+        self.library.made.connect(self._on_made)
         self.header.duplicate.connect(self._duplicate)
+        self.form_view.entered.connect(self.header.save_button.setFocus)
         self.header.export.connect(self.export_file)
         self.header.delete.connect(lambda: self.library.delete(self.form.key))
         self.machine.changed.connect(self._show_machine)
         self.pages.currentChanged.connect(self._on_device)
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
-    def _make(self) -> None:
-        self.pages.setCurrentIndex(FORM_PAGE)
-        self.library.make()
+    def _on_made(self, key: str) -> None:
+        self.list.select(key)
+        if self.library.is_new(key):
+            self.form_view.enter()
 
     def _measure(self) -> None:
         """Show this machine and measure it."""

@@ -46,10 +46,9 @@ class TruthPlot(PointPlot):
         """Show the pairs of ``data``."""
         unit = self._options.unit
         self._data, self._chart = data, TruthChart(data.pairs, unit)
-        plot = self.canvas.getPlotItem()
         quantity = "rate" if unit is LatencyUnit.FPS else "latency"
-        plot.setLabel("bottom", f"Measured {quantity} ({unit})")
-        plot.setLabel("left", f"Predicted {quantity} ({unit})")
+        self.canvas.setLabel("bottom", f"Measured {quantity} ({unit})")
+        self.canvas.setLabel("left", f"Predicted {quantity} ({unit})")
         self.setAccessibleDescription(
             f"{len(self._chart)} measured latencies; the table beside it sums them up."
         )

@@ -239,10 +239,10 @@ class HistoryView(LateView):
         self.table.show_grid(PastGrid(data, self._options.unit))
         self._select_ids(chosen)
         has_interval = any(row.stored.prediction.low80_ms is not None for row in data.rows)
-        self.table.set_column_visible("interval", visible=has_interval)
-        for key in ("measured", "error"):
-            self.table.set_column_visible(key, visible=bool(data.pairs))
-        self.table.fit_columns()
+        has_pairs = bool(data.pairs)
+        needed = {"interval": has_interval, "measured": has_pairs, "error": has_pairs}
+        if not self.table.set_columns_visible(needed):
+            self.table.fit_columns()
         self.errors.show_grid(ErrorsGrid(data))
         self.errors.fit_columns()
         self.plot.show_pairs(data)

@@ -79,6 +79,12 @@ class LanguageView(QWidget):
         """Put the cursor into the search box."""
         self.table.focus_search()
 
+    def show_device(self, device_id: str) -> None:
+        """Select a device, whose parts and curve are shown."""
+        ids = [result.device.id for result in self._presenter.results]
+        if device_id in ids:
+            self.table.select_rows([ids.index(device_id)], ids.index(device_id))
+
     def _make_run(self) -> None:
         self.summary = ElidedLabel()
         self.summary.setAccessibleName("Language model")

@@ -51,7 +51,7 @@ CANCELLED = "Cancelled: Simulate goes on."
 READING = "Reading the models of the load…"
 NOT_RIGHT = "Something is wrong with the load, as is said above: no box is tried."
 ASK_AGAIN = "The load has changed: ask again which boxes hold it."
-NOT_ASKED = "Ask which boxes hold this load: those of the fewest watts come first."
+ASK_FIRST = "Ask which boxes hold this load: those of the fewest watts come first."
 
 
 class Problem:
@@ -144,7 +144,7 @@ class LoadPresenter(QObject):
         self.message = NO_LOAD
         self.boxes: Sequence[BoxEntry] = ()
         self.choice: BoxChoice | None = None
-        self.choice_message = NOT_ASKED
+        self.choice_message = ASK_FIRST
         self._is_waiting = self._is_ready = False
         self._pending: Callable[[], None] | None = None
         user_measurements.changed.connect(self.refresh)
@@ -255,7 +255,7 @@ class LoadPresenter(QObject):
             self._stop()
             self._show(None, None, CANCELLED)
         if self.choosing:
-            self._show_choice(None, NOT_ASKED)
+            self._show_choice(None, ASK_FIRST)
 
     def choose(self, family: Family | None) -> None:
         """Try which boxes carry the load: the boxes, or all devices of a family."""
@@ -388,7 +388,7 @@ class LoadPresenter(QObject):
         self.answer, self.problem, self.message = answer, problem, message
         if self._pending is not None:
             self._pending = None
-            self._show_choice(None, NOT_RIGHT if problem else NOT_ASKED)
+            self._show_choice(None, NOT_RIGHT if problem else ASK_FIRST)
         self.results_changed.emit()
 
     def _on_boxes(self, boxes: Sequence[BoxEntry]) -> None:

@@ -88,7 +88,6 @@ class TypeStrip(QWidget):
         middle = Qt.TextElideMode.ElideMiddle
         self._row_names = names = RowLabels(_NAMES_PX, _ROW_PX, self, self._names, middle, gap_px=8)
         self.plot = RowPlot(options, {"left": names, "top": _Legend(self)}, self)
-        self.plot.plot.hideAxis("bottom")
         self.plot.tooltip_at = self._tooltip
         self.plot.clicked.connect(lambda _x, y: self._toggle(int(y // _ROW_PX)))
         self._bars = PixelItem(self.plot.box, self._paint)
@@ -159,7 +158,7 @@ class TypeStrip(QWidget):
     def _repaint(self) -> None:
         self._bars.refresh()
         for side in ("left", "top"):
-            self.plot.plot.getAxis(side).update()
+            self.plot.canvas.getAxis(side).update()
 
     def _paint(self, painter: QPainter, rect: QRectF) -> None:
         (left, right), (top, _bottom) = self.plot.box.viewRange()

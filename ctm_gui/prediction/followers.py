@@ -91,6 +91,11 @@ class PairFollower(ComparisonFollower):
         model = models.index(entry_id) if entry_id in models else 0
         return model, place_of(comparison.targets, target)
 
+    @property
+    def chosen(self) -> tuple[int, int] | None:
+        """The pair, where its target was chosen; None where it is the first one."""
+        return self.choice if self._chosen is not None and self._chosen[1] is not None else None
+
     def choose(self, model: int, target: int) -> None:
         """Choose another pair of the comparison, by index."""
         models, targets = self._comparison.models, self._comparison.targets

@@ -45,16 +45,12 @@ class MeasurePage(QWidget):
         self.go_on_button = button(
             "&Go On", "Measure what is still waiting", self.go_on_requested.emit
         )
-        self.end_button = button(
-            "&End It", "Measure nothing more; what was measured becomes the signature", run.give_up
-        )
         buttons = hbox(
             self.pause_button,
             self.skip_button,
             self.repeat_button,
             self.stop_button,
             self.go_on_button,
-            self.end_button,
             STRETCH,
             copy_button(self.table),
         )
@@ -111,7 +107,6 @@ class MeasurePage(QWidget):
             control.setVisible(not stopped)
             control.setEnabled(working)
         self.go_on_button.setVisible(stopped)
-        self.end_button.setVisible(stopped and bool(self._run.session_id))
         self.pause_button.setText("&Continue" if phase is Phase.PAUSED else "&Pause")
         self.repeat_button.setEnabled(phase is not Phase.STOPPING and bool(self._to_repeat()))
 

@@ -44,6 +44,13 @@ SELECTORS = {
     "random": "Random ones",
     ADAPTIVE: "The most informative next, in steps",
 }
+SELECTOR_SENTENCES = {
+    "iopt": "The usual choice: what they show says most about networks that are not measured.",
+    "dbsel": "Networks whose latencies tell the devices of the catalogue apart best.",
+    "dopt": "Networks whose latencies are known least so far, each for itself.",
+    "random": "Drawn by chance, to see what choosing them is worth.",
+    ADAPTIVE: "A few first, then those that say most after these; it ends once it is sure enough.",
+}
 _MEASURING = "Measuring this machine's two rates, about 2 s…"
 # Typing 12 passes through 1.
 PLAN_DELAY_MS = 250

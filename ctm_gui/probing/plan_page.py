@@ -10,7 +10,14 @@ from ctm_gui.probing.grids import names_grid, plan_grid
 from ctm_gui.probing.imports import ReadFile
 from ctm_gui.probing.load import LoadWatch
 from ctm_gui.probing.page_parts import Table, box, button, column, label, show_words
-from ctm_gui.probing.plan import SELECTORS, PlanFields, Planned, ProbePlanner, plan_words
+from ctm_gui.probing.plan import (
+    SELECTOR_SENTENCES,
+    SELECTORS,
+    PlanFields,
+    Planned,
+    ProbePlanner,
+    plan_words,
+)
 from ctm_gui.probing.plots import CoveragePlot
 from ctm_gui.widgets.basic import STRETCH, combo_box, hbox, named, splitter
 from ctm_gui.widgets.fields import NumberBox
@@ -49,10 +56,11 @@ class PlanPage(QWidget):
         self.within_box = NumberBox(maximum=_WIDEST, singleStep=5, suffix=" %")
         self.within_box.setSpecialValueText("off")
         self.within_box.setToolTip(
-            "The adaptive selector stops once the upper end of the 80 % interval of a typical "
-            "network is at most this far above its latency."
+            "Choosing in steps ends once the upper end of the 80 % interval of a typical network "
+            "is at most this far above its latency."
         )
         self.within_box.setEnabled(False)
+        self.chosen_by = label(SELECTOR_SENTENCES[PlanFields().selector], "muted")
         self.summary = label()
         self.problem = label(role="bad")
         self.load = label(role="muted", name="Work of other programs")
@@ -73,7 +81,7 @@ class PlanPage(QWidget):
             sizes=(_TABLE_PX, _PLOT_PX),
         )
         fields = self._build_fields()
-        column(self, fields, self.summary, self.load_row, self.problem, (parts, 1))
+        column(self, fields, self.chosen_by, self.summary, self.load_row, self.problem, (parts, 1))
         for spin_box in (self.probes_box, self.minutes_box, self.within_box):
             spin_box.valueChanged.connect(lambda _: self._ask())
         self.selector_box.currentIndexChanged.connect(lambda _: self._ask())
@@ -105,10 +113,10 @@ class PlanPage(QWidget):
         for words, name, field in (
             ("&Networks", "How many networks", self.probes_box),
             ("&Time", "Time that measuring may take", self.minutes_box),
-            ("&Selector", "What chooses the networks", self.selector_box),
+            ("Chos&en", "What chooses the networks", self.selector_box),
             (
-                "Stop when inter&val below",
-                "Interval at which the adaptive selector stops",
+                "End when inter&val below",
+                "Interval at which choosing in steps ends",
                 self.within_box,
             ),
         ):
@@ -121,6 +129,7 @@ class PlanPage(QWidget):
     def _ask(self) -> None:
         selector = list(SELECTORS)[self.selector_box.currentIndex()]
         self.within_box.setEnabled(selector == ADAPTIVE and self._choice.way is not Way.KIT)
+        self.chosen_by.setText(SELECTOR_SENTENCES[selector])
         within = self.within_box.value() if self.within_box.isEnabled() else 0
         fields = PlanFields(self.probes_box.value(), self.minutes_box.value(), selector, within)
         self._planner.ask(self._choice, fields)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtCore import Qt
 
 from ctm_gui.probing.progress import SampleTrace
 from ctm_gui.widgets.axes import ValueAxis, colour_axes
-from ctm_gui.widgets.plots import StillPlot
+from ctm_gui.widgets.canvas import without_export
 from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.services.probing.plan import Coverage
@@ -17,8 +18,8 @@ _SYMBOLS = ("o", "t", "s")
 _MIN_HEIGHT_PX = 150
 
 
-class _Plot(StillPlot):
-    """A plot in the theme's colours.
+class _Plot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+    """A plot in the theme's colours, without pyqtgraph's own zooming and menus.
 
     Args:
         options: the theme.
@@ -26,14 +27,20 @@ class _Plot(StillPlot):
     """
 
     def __init__(self, options: ViewOptions, name: str) -> None:
-        super().__init__({"left": ValueAxis("left")}, (4, 8, 8, 6))
+        super().__init__(axisItems={"left": ValueAxis("left")}, enableMenu=False)
+        self.hideButtons()
+        self.setAntialiasing(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.plotItem.layout.setContentsMargins(4, 8, 8, 6)
+        self.plotItem.vb.setMouseEnabled(x=False, y=False)
+        without_export(self.scene())
         self._options = options
         self.setAccessibleName(name)
         self.setMinimumHeight(_MIN_HEIGHT_PX)
 
     def _draw(self) -> None:
         self.setBackground(self._options.theme.surface)
-        colour_axes(self.getPlotItem(), self._options.theme)
+        colour_axes(self.plotItem, self._options.theme)
         self.paint_again()
 
     def paint_again(self) -> None:

@@ -43,6 +43,7 @@ _KIT_STEPS = (
     (PLAN, "2 Plan and kit"),
     (RESULT, "3 Result"),
 )
+_END_TIP = "Measure nothing more; what was measured becomes the signature"
 _SIZE = (980, 760)
 
 
@@ -74,6 +75,8 @@ class ProbingWizard(BaseDialog):
         self.back_button = button("&Back", act=self.back)
         self.next_button = button("&Next", act=self.next)
         self.next_button.setDefault(True)
+        # Apart from the button that leads to the result: a second click on that begins no target.
+        self.again_button = button("&Probe Another", act=self._begin_again)
         self.close_button = button("Close", act=self.close)
         # Until the pages are there.
         self.next_button.setEnabled(False)
@@ -89,14 +92,13 @@ class ProbingWizard(BaseDialog):
 
     def next(self) -> None:
         """Leave the page forwards: plan, measure, take over or show."""
-        if not self.next_button.isEnabled():
+        if not self.next_button.isEnabled() or self.next_button.isHidden():
             return
         {
             TARGET: self._leave_target,
             PLAN: self._leave_plan,
             NAMES: self._take_names,
-            MEASURE: self._show_result,
-            RESULT: self._begin_again,
+            MEASURE: self._leave_measuring,
         }[self.pages.currentIndex()]()
 
     def back(self) -> None:
@@ -167,7 +169,12 @@ class ProbingWizard(BaseDialog):
         # A plain frame is drawn in the foreground role, which is the text's black by default.
         line.setForegroundRole(self.palette().ColorRole.Mid)
         buttons = hbox(
-            self.stored_button, STRETCH, self.back_button, self.next_button, self.close_button
+            self.stored_button,
+            self.again_button,
+            STRETCH,
+            self.back_button,
+            self.next_button,
+            self.close_button,
         )
         buttons.setContentsMargins(MARGIN_PX, 8, MARGIN_PX, 8)
         buttons.setSpacing(8)
@@ -219,13 +226,21 @@ class ProbingWizard(BaseDialog):
     def _show_buttons(self) -> None:
         page, run = self.pages.currentIndex(), self.presenter.run
         kit = self._choice.way is Way.KIT
+        stopped = run.phase is Phase.STOPPED and bool(run.session_id)
         text, ready = {
             TARGET: (_target_next(self.target_page.choice), self.target_page.ready),
             PLAN: ("Write &Kit…" if kit else "Start &Measuring", self._can_start()),
             NAMES: ("&Import", self.names_page.ready),
-            MEASURE: ("Sho&w Result", run.phase is Phase.ENDED),
-            RESULT: ("&Probe Next" if self._has_next else "&Probe Another", True),
+            MEASURE: (
+                "&End and Show Result" if stopped else "Sho&w Result",
+                stopped or run.phase is Phase.ENDED,
+            ),
+            RESULT: ("Sho&w Result", False),
         }[page]
+        self.again_button.setText("&Probe Next" if self._has_next else "&Probe Another")
+        self.again_button.setVisible(page == RESULT)
+        self.next_button.setVisible(page != RESULT)
+        self.next_button.setToolTip(_END_TIP if stopped and page == MEASURE else "")
         self.next_button.setText(text)
         self.next_button.setEnabled(ready and not self.presenter.imports.busy)
         self.back_button.setVisible(page != TARGET)
@@ -276,6 +291,13 @@ class ProbingWizard(BaseDialog):
         if self._has_next:
             self.target_page.choose_waiting()
         self.show_page(TARGET)
+
+    def _leave_measuring(self) -> None:
+        """Show the result; a stopped session ends first, with what was measured."""
+        if self.presenter.run.phase is Phase.STOPPED:
+            self.presenter.run.give_up()
+        else:
+            self._show_result()
 
     def _show_result(self) -> None:
         self.presenter.shelf.show_session(self.presenter.run.session_id)

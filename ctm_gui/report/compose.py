@@ -181,7 +181,8 @@ def _title(flow: Flow, report: Report) -> None:
     flow.lines(report.title, _TITLE, 3)
     flow.y += 30.0
     flow.lines(report.subtitle, _SUBTITLE, 3)
-    made = f"{report.created.replace('T', ' ')} · {report.program}"
+    minute = report.created[:16].replace("T", " ")  # of the zone that it was made in
+    made = f"{minute} · {report.program}"
     flow.text(LEFT, flow.y + 20.0, flow.fitted(made, SMALL, flow.width), SMALL, LIGHT.muted)
     flow.y += 220.0
 

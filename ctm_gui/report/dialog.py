@@ -86,6 +86,8 @@ class ReportDialog(BaseDialog):
         presenter.progressed.connect(self._show_progress)
         presenter.done.connect(self._show_result)
         presenter.failed.connect(lambda error: self._show_result(str(error), "bad"))
+        for made in (self.save_button, self.print_button):
+            made.setEnabled(False)  # until there is a report
 
     def show_subject(self, subject: ReportSubject) -> None:
         """Make the report of the window's present comparison."""

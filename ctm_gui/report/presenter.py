@@ -55,6 +55,7 @@ class ReportSubject:
         budget_ms: that latencies are compared with, None without one.
         language: returns the run of the Language tab, None where there is none.
         load: the answer of the page Load, None where there is none.
+        chosen: model and target index of the pair that is looked at; None for none.
     """
 
     comparison: Comparison
@@ -62,6 +63,7 @@ class ReportSubject:
     budget_ms: float | None
     language: Callable[[], LanguageRun | None] = lambda: None
     load: Answer | None = None
+    chosen: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +233,10 @@ def _signatures(subject: ReportSubject, history: History) -> tuple[MeasuredSigna
 def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...]) -> ReportRequest:
     comparison = subject.comparison
     models = [compared.model for compared in comparison.models]
+    chosen = None
+    if subject.chosen is not None:
+        model, target = subject.chosen
+        chosen = comparison.models[model].label, comparison.targets[target].run_id
     return ReportRequest(
         models=tuple(map(_reported, comparison.models)),
         targets=comparison.targets,
@@ -244,6 +250,7 @@ def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...
         budget_ms=subject.budget_ms,
         unit=subject.unit,
         signatures=signatures,
+        chosen=chosen,
         commands=command_lines(models, comparison.targets, RequestedSettings(), subject.budget_ms),
     )
 

@@ -59,7 +59,8 @@ def draw_roofline(flow: Flow, chart: RooflineChart) -> None:
             continue
         flow.put(line)
         if not any(_is_close(roof, other) for other in named):
-            _label(flow, frame, roof, line)
+            is_under = any(o.is_memory and o.rate > roof.rate for o in chart.roofs)
+            _label(flow, frame, roof, line, is_under=is_under)
             named.append(roof)
     largest_share = max((point.share for point in chart.points), default=1.0)
     for point in reversed(chart.points):  # the slowest on top
@@ -135,8 +136,11 @@ def _roof(frame: _Frame, roof: RoofMark, roofs: Sequence[RoofMark]) -> Line | No
     return Line(frame.x(start), ys[0], frame.x(end), ys[1], LIGHT.text, 12.0, roof.is_bound)
 
 
-def _label(flow: Flow, frame: _Frame, roof: RoofMark, line: Line) -> None:
-    """Name a roof: arithmetic over the right end of its line, a memory along its rise."""
+def _label(flow: Flow, frame: _Frame, roof: RoofMark, line: Line, *, is_under: bool) -> None:
+    """Name a roof: arithmetic over the right end of its line, a memory along its rise.
+
+    The name of a memory's line under another one stands below it.
+    """
     words = f"{roof.label} {format_count(roof.rate)}{roof.counted}/s"
     if not roof.is_memory:
         text = flow.fitted(words, _TINY, frame.width * 0.4)
@@ -149,7 +153,8 @@ def _label(flow: Flow, frame: _Frame, roof: RoofMark, line: Line) -> None:
     middle = 0.5 - flow.typeface.width(text, _TINY) / length / 2
     x = line.x1 + (line.x2 - line.x1) * middle
     y = line.y1 + (line.y2 - line.y1) * middle
-    flow.put(Text(x - 20.0, y - 20.0, text, _TINY, LIGHT.text, angle))
+    y += flow.typeface.line_height(_TINY) if is_under else -20.0
+    flow.put(Text(x - 20.0, y, text, _TINY, LIGHT.text, angle))
 
 
 def _point(flow: Flow, frame: _Frame, point: RooflinePoint, largest_share: float) -> None:

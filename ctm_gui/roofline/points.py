@@ -121,16 +121,16 @@ class RooflinePoints:
     @cached_property
     def _intensities(self) -> tuple[float, float]:
         intensity = self.roofline.intensity
-        marks = [*intensity[self.is_placed & self.has_macs], *self._ridges()]
-        return _ends(np.log10(marks) if marks else np.zeros(1))
+        marks = np.append(intensity[self.is_placed & self.has_macs], [*self._ridges()])
+        return _ends(np.log10(marks) if marks.size else np.zeros(1))
 
     @cached_property
     def y_range(self) -> tuple[float, float]:
         """Ends of the axis of rates."""
         rates = [roof.rate for roofs in self._roofs() for roof in roofs if not roof.is_memory]
-        marks = [*self.y[self.is_placed], *(math.log10(rate) for rate in rates)]
-        marks += [self._of_memory[1]] if self._of_memory is not None else []
-        return _ends(np.array(marks) if marks else np.zeros(1))
+        highest = [self._of_memory[1]] if self._of_memory is not None else []
+        marks = np.concatenate([self.y[self.is_placed], np.log10(rates), highest])
+        return _ends(marks if marks.size else np.zeros(1))
 
     @cached_property
     def x(self) -> FloatArray:
@@ -203,6 +203,27 @@ class RooflinePoints:
         share = self.explained.table.share
         part = np.sqrt(share / max(float(share.max(initial=0.0)), 1e-12))
         return np.minimum((part * SIZES).astype(np.intp), SIZES - 1)
+
+    @cached_property
+    def alike(self) -> tuple[tuple[int, int, IndexArray], ...]:
+        """Kind of bound, size and operators, intp [K], of the points of each look, largest first.
+
+        Of one size those that are bound by the later kinds are painted over the others.
+        """
+        looks = np.where(self.is_placed, self.size * len(BOUND_TYPES) + self.bound, -1)
+        order = np.argsort(looks.astype(np.int16), kind="stable")  # by radix: short numbers
+        starts = np.searchsorted(looks[order], np.arange(SIZES * len(BOUND_TYPES) + 1))
+        parts = {
+            (size, bound): order[slice(*starts[size * len(BOUND_TYPES) + bound :][:2])]
+            for size in reversed(range(SIZES))
+            for bound in range(len(BOUND_TYPES))
+        }
+        return tuple((bound, size, part) for (size, bound), part in parts.items() if part.size)
+
+    @cached_property
+    def bounds(self) -> tuple[int, ...]:
+        """The kinds of bound that there are points of."""
+        return tuple(sorted({bound for bound, _, _ in self.alike}))
 
     @cached_property
     def lines(self) -> tuple[RoofLine, ...]:

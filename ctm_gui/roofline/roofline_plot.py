@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFontMetricsF,
     QKeyEvent,
     QPainter,
     QPen,
-    QPixmap,
     QPolygonF,
     QTransform,
 )
@@ -22,14 +22,12 @@ from PySide6.QtGui import (
 from ctm_gui.operators.rows import BOUND_TYPES
 from ctm_gui.roofline.points import (
     GAP_PX,
-    MAX_PX,
-    MIN_PX,
-    SIZES,
     Crowd,
     RoofLine,
     RooflinePoints,
     label_places,
 )
+from ctm_gui.roofline.points_plot import PointsPicture, diameter
 from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from ctm_gui.widgets.plots import PointPlot
@@ -41,11 +39,17 @@ _ROOF_REACH_PX = 5.0
 _FIRST_TARGET_SERIES = 3  # series before it are those of what binds
 _LEGEND_GAP_PX = 16.0
 _SAMPLE_PX = 18.0  # of a target's colour in the legend
-# Round points, squares and rings differ without colours too.
-_CAPS = (Qt.PenCapStyle.RoundCap, Qt.PenCapStyle.SquareCap, Qt.PenCapStyle.RoundCap)
-_HOLLOW = 2
 _MAX_RINGS = 200
 _NO_MACS = "no multiplications: of memory"
+
+
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """Where the names of roofs and targets are: looked for once for the same points and scale."""
+
+    key: tuple[object, ...]
+    places: tuple[tuple[RoofLine, QTransform], ...]
+    names: QRectF
 
 
 class RooflinePlot(PointPlot):
@@ -65,10 +69,12 @@ class RooflinePlot(PointPlot):
         self._points: RooflinePoints | None = None
         self._selected = np.zeros(0, dtype=np.intp)
         self._current: int | None = None
-        self._stamps: dict[tuple[int, float, float, str], QPixmap] = {}
+        self._labels = _Labels((), (), QRectF())
         self._saving = False
         axes = {side: ValueAxis(side, format_count) for side in ("bottom", "left")}
         super().__init__(options, axes, "Roofline", "Roofline")
+        self.picture = PointsPicture(options, self)
+        self.picture.grown.connect(self._item.refresh)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)
@@ -78,13 +84,14 @@ class RooflinePlot(PointPlot):
         self._points = points
         self._selected, self._current = np.zeros(0, dtype=np.intp), None
         if points is not None:
-            plot = self.canvas.getPlotItem()
-            plot.setLabel("bottom", f"{points.operation} a byte")
-            plot.setLabel("left", f"{points.operation}/s")
-            plot.getAxis("bottom").end = points.axis_end
+            self.canvas.setLabel("bottom", f"{points.operation} a byte")
+            self.canvas.setLabel("left", f"{points.operation}/s")
+            self.canvas.getAxis("bottom").end = points.axis_end
             self._box.setRange(xRange=points.x_range, yRange=points.y_range, padding=0)
             count = int(points.is_placed.sum())
             self.setAccessibleDescription(f"{count} operators; the table says the same.")
+        else:
+            self.picture.clear()
         self._item.refresh()
 
     @property
@@ -170,12 +177,14 @@ class RooflinePlot(PointPlot):
         if points.memory_extension is not None:
             painter.setPen(QPen(self._colour(0), 1.2, Qt.PenStyle.DotLine))
             painter.drawLine(QLineF(*(self._place(*end) for end in points.memory_extension)))
-        pixels = self.points_px()
         self._paint_lane(painter, rect, points)
-        self._paint_labels(painter, rect, points, pixels)
+        self._paint_labels(painter, rect, points)
         # Last: a name can be read beside a point, a point not under a name.
-        self._paint_points(painter, points, pixels)
-        self._paint_selection(painter, points, pixels)
+        if self._saving:
+            self.picture.paint_shapes(painter, points, self.points_px())
+        else:
+            self.picture.paint(painter, rect, points, self._scale, self.points_px)
+        self._paint_selection(painter, points)
         self._paint_legend(painter, points)
 
     def _pen(self, line: RoofLine) -> QPen:
@@ -190,81 +199,47 @@ class RooflinePlot(PointPlot):
         series = self._theme.series[_FIRST_TARGET_SERIES:]
         return QColor(series[(target - 1) % len(series)])
 
-    def _paint_points(self, painter: QPainter, points: RooflinePoints, pixels: FloatArray) -> None:
-        for size in reversed(range(SIZES)):
-            for bound in range(len(BOUND_TYPES)):
-                there = points.is_placed & (points.size == size) & (points.bound == bound)
-                if there.any():
-                    self._paint_alike(painter, pixels[there], bound, size)
+    @property
+    def _scale(self) -> tuple[object, ...]:
+        """What places depend on beside the size of the plot."""
+        return tuple(map(tuple, self._box.viewRange()))
 
-    def _paint_alike(self, painter: QPainter, places: FloatArray, bound: int, size: int) -> None:
-        """Paint points of one kind and size."""
-        px = self._diameter(size)
-        if self._saving:
-            # Vectors: a file may be shown at any size.
-            polygon = pg.functions.arrayToQPolygonF(places[:, 0], places[:, 1])
-            self._paint_shape(painter, polygon, bound, px)
-            return
-        # Thousands of stamps take 10 ms, as many shapes ten times as long.
-        stamp = self._stamp(bound, px)
-        half = stamp.width() / stamp.devicePixelRatio() / 2
-        # Blocks repeat: of points on one pixel one is seen.
-        _, distinct = np.unique(places.round() @ [1, 1 << 16], return_index=True)
-        for x, y in (places[distinct] - half).tolist():
-            painter.drawPixmap(QPointF(x, y), stamp)
-
-    def _stamp(self, bound: int, px: float) -> QPixmap:
-        ratio = self.devicePixelRatioF()
-        key = (bound, px, ratio, self._theme.name)
-        if key not in self._stamps:
-            side = round(px + 4)
-            stamp = QPixmap(QSize(side, side) * ratio)
-            stamp.setDevicePixelRatio(ratio)
-            stamp.fill(Qt.GlobalColor.transparent)
-            painter = QPainter(stamp)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            self._paint_shape(painter, QPolygonF([QPointF(side / 2, side / 2)]), bound, px)
-            painter.end()
-            self._stamps[key] = stamp
-        return self._stamps[key]
-
-    def _paint_shape(self, painter: QPainter, places: QPolygonF, bound: int, px: float) -> None:
-        colour, cap = QColor(self._theme.series[bound]), _CAPS[bound]
-        # A rim in the colour of the surface parts points that lie on one another.
-        layers = [(QColor(self._theme.surface), 1.6), (faded(colour, 225), 0.0)]
-        if bound == _HOLLOW:
-            layers.append((QColor(self._theme.surface), -3.0))
-        for brush, more in layers:
-            painter.setPen(QPen(brush, max(px + more, 1.0), c=cap))
-            painter.drawPoints(places)
-
-    @staticmethod
-    def _diameter(size: int) -> float:
-        return MIN_PX + (MAX_PX - MIN_PX) * size / (SIZES - 1)
-
-    def _paint_selection(
-        self, painter: QPainter, points: RooflinePoints, pixels: FloatArray
-    ) -> None:
+    def _paint_selection(self, painter: QPainter, points: RooflinePoints) -> None:
         painter.setPen(QPen(QColor(self._theme.accent), 2.0))
-        chosen = [
-            operator_id for operator_id in self._selected.tolist() if points.is_placed[operator_id]
-        ]
+        self._paint_reach(painter, points)
+        chosen = self._selected[points.is_placed[self._selected]]
         if self._current is not None and points.is_placed[self._current]:
-            chosen.append(self._current)
-        self._paint_reach(painter, points, pixels)
+            chosen = np.append(chosen, self._current)
         # The whole model may be selected; a ring around each would hide the plot.
-        for operator in chosen[-_MAX_RINGS:]:
-            radius = self._diameter(int(points.size[operator])) / 2
-            self._paint_ring(painter, QPointF(*pixels[operator]), radius)
+        chosen = chosen[-_MAX_RINGS:]
+        pixels = self._places(points.x[chosen], points.y[chosen])
+        for place, size in zip(pixels.tolist(), points.size[chosen].tolist(), strict=True):
+            self._paint_ring(painter, QPointF(*place), diameter(size) / 2)
 
-    def _paint_labels(
-        self, painter: QPainter, rect: QRectF, points: RooflinePoints, pixels: FloatArray
-    ) -> None:
+    def _paint_labels(self, painter: QPainter, rect: QRectF, points: RooflinePoints) -> None:
         """Name the roofs of the explained target; those of others are in the legend of names."""
+        key = (points, self._scale, rect.width(), rect.height(), self.font().key())
+        if key != self._labels.key:
+            self._labels = self._labelled(key, rect, points)
+        self._paint_names(painter, rect, points, self._labels.names)
+        metrics = QFontMetricsF(self.font())
+        for line, place in self._labels.places:
+            room = QRectF(QPointF(0, 0), metrics.size(0, line.label))
+            painter.save()
+            painter.setTransform(place, combine=True)
+            painter.fillRect(room, faded(self._theme.surface, 220))
+            painter.setPen(QColor(self._theme.text))
+            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, line.label)
+            painter.restore()
+
+    def _labelled(self, key: tuple[object, ...], rect: QRectF, points: RooflinePoints) -> _Labels:
+        """Find places for the names where few points and roofs are."""
         metrics, lines = QFontMetricsF(self.font()), [self.line_px(x) for x in points.lines]
-        crowd = Crowd(pixels, lines)
-        occupied = [QPolygonF(self._lane_room(rect, points)), QPolygonF(self._bounds_room(points))]
-        occupied.append(QPolygonF(self._paint_names(painter, rect, points, crowd)))
+        crowd = Crowd(self.points_px(), lines)
+        names = self._names_room(rect, points, crowd)
+        rooms = self._lane_room(rect, points), self._bounds_room(points), names
+        occupied = [QPolygonF(room) for room in rooms]
+        labels = []
         for line, px in zip(points.lines, lines, strict=True):
             if line.target:
                 continue
@@ -276,28 +251,24 @@ class RooflinePlot(PointPlot):
                 if rect.contains(place.mapRect(room))
                 and not any(place.map(QPolygonF(room)).intersects(other) for other in occupied)
             ]
-            if not places:
-                continue
-            # The first of those with the fewest points and roofs on them.
-            best = min(places, key=partial(crowd.under, room))
-            occupied.append(best.map(QPolygonF(room)))
-            painter.save()
-            painter.setTransform(best, combine=True)
-            painter.fillRect(room, faded(self._theme.surface, 220))
-            painter.setPen(QColor(self._theme.text))
-            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, line.label)
-            painter.restore()
+            if places:
+                # The first of those with the fewest points and roofs on them.
+                best = min(places, key=partial(crowd.under, room))
+                occupied.append(best.map(QPolygonF(room)))
+                labels.append((line, best))
+        return _Labels(key, tuple(labels), names)
 
-    def _paint_names(
-        self, painter: QPainter, rect: QRectF, points: RooflinePoints, crowd: Crowd
-    ) -> QRectF:
-        """Write the targets beside their colours, and return where; nothing where one is alone."""
-        if len(points.names) < 2:
-            return QRectF()
+    def _names(self, rect: QRectF, points: RooflinePoints) -> list[str]:
+        """Return the names of the targets as they are written; none where one is alone."""
         metrics, max_width = QFontMetricsF(self.font()), 0.45 * rect.width()
-        names = [
-            metrics.elidedText(n, Qt.TextElideMode.ElideMiddle, max_width) for n in points.names
-        ]
+        names = points.names if len(points.names) > 1 else ()
+        return [metrics.elidedText(n, Qt.TextElideMode.ElideMiddle, max_width) for n in names]
+
+    def _names_room(self, rect: QRectF, points: RooflinePoints, crowd: Crowd) -> QRectF:
+        """Return where the targets are named: in the corner with the fewest points."""
+        metrics, names = QFontMetricsF(self.font()), self._names(rect, points)
+        if not names:
+            return QRectF()
         width = max(map(metrics.horizontalAdvance, names)) + _SAMPLE_PX + 4 * GAP_PX
         height = len(names) * metrics.height() + 2 * GAP_PX
         inner = rect.adjusted(GAP_PX, GAP_PX, -GAP_PX, -GAP_PX)
@@ -309,7 +280,13 @@ class RooflinePlot(PointPlot):
         )
         corners = (inner.left(), inner.top()), (right, bottom), (right, inner.top())
         places = [QTransform.fromTranslate(*corner) for corner in corners]
-        room = min(places, key=partial(crowd.under, local)).mapRect(local)
+        return min(places, key=partial(crowd.under, local)).mapRect(local)
+
+    def _paint_names(
+        self, painter: QPainter, rect: QRectF, points: RooflinePoints, room: QRectF
+    ) -> None:
+        """Write the targets beside their colours."""
+        metrics, names = QFontMetricsF(self.font()), self._names(rect, points)
         painter.fillRect(room, faded(self._theme.surface, 220))
         for target, name in enumerate(names):
             y = room.top() + GAP_PX + target * metrics.height()
@@ -318,16 +295,15 @@ class RooflinePlot(PointPlot):
             painter.drawLine(QLineF(x, middle, x + _SAMPLE_PX, middle))
             painter.setPen(QColor(self._theme.text if target == 0 else self._theme.muted))
             painter.drawText(QPointF(x + _SAMPLE_PX + 2 * GAP_PX, y + metrics.ascent()), name)
-        return room
 
-    def _paint_reach(self, painter: QPainter, points: RooflinePoints, pixels: FloatArray) -> None:
+    def _paint_reach(self, painter: QPainter, points: RooflinePoints) -> None:
         """Draw a line from the operator with the cursor to its roof, with what it reaches of it."""
         operator = self._current
         roof_y = None if operator is None else points.roof_y(operator)
         if operator is None or roof_y is None:
             return
-        below = QPointF(*pixels[operator])
-        above = self._place(float(points.x[operator]), roof_y)
+        x = float(points.x[operator])
+        below, above = self._place(x, float(points.y[operator])), self._place(x, roof_y)
         painter.drawLine(QLineF(below, above))
         painter.drawLine(QLineF(above - QPointF(5, 0), above + QPointF(5, 0)))
         words, metrics = points.reach_text(operator), QFontMetricsF(self.font())
@@ -371,8 +347,8 @@ class RooflinePlot(PointPlot):
     def _bounds_room(self, points: RooflinePoints) -> QRectF:
         """Return the room of the words that say what the shapes mean, below right."""
         metrics, rect = QFontMetricsF(self.font()), self._box.rect()
-        words = sum(metrics.horizontalAdvance(_bound_by(k)) + 14 for k in _bounds(points))
-        width = words + _LEGEND_GAP_PX * (len(_bounds(points)) + 1)
+        words = sum(metrics.horizontalAdvance(_bound_by(k)) + 14 for k in points.bounds)
+        width = words + _LEGEND_GAP_PX * (len(points.bounds) + 1)
         height = metrics.height() + GAP_PX
         lane = self._lane_room(rect, points)
         rect = rect if lane.isEmpty() else rect.adjusted(0, 0, -lane.width(), 0)
@@ -383,17 +359,12 @@ class RooflinePlot(PointPlot):
         metrics, room = QFontMetricsF(self.font()), self._bounds_room(points)
         painter.fillRect(room, faded(self._theme.surface, 220))
         x, y = room.left() + _LEGEND_GAP_PX, room.center().y()
-        for bound in _bounds(points):
+        for bound in points.bounds:
             dot = pg.functions.arrayToQPolygonF(np.array([x]), np.array([y]))
-            self._paint_shape(painter, dot, bound, 10.0)
+            self.picture.paint_shape(painter, dot, bound, 10.0)
             painter.setPen(QColor(self._theme.muted))
             painter.drawText(QPointF(x + 12, y + metrics.ascent() / 2 - 1), _bound_by(bound))
             x += metrics.horizontalAdvance(_bound_by(bound)) + 14 + _LEGEND_GAP_PX
-
-
-def _bounds(points: RooflinePoints) -> list[int]:
-    """Return the kinds of bound that there are points of."""
-    return [*map(int, np.unique(points.bound[points.is_placed]))]
 
 
 def _bound_by(bound: int) -> str:

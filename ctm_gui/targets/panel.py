@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup, QPainter, QResizeEvent
@@ -24,6 +24,7 @@ from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.targets.what_if_dialog import WhatIfDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
+from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.presentation.wording import target_text
 from predictor.services.prediction.configurations import further_configurations
@@ -100,6 +101,8 @@ class TargetsPanel(QWidget):
         self.heading = label(role="heading", wraps=False)
         self.search_box = SearchBox("Search device, phone, board…", "Search targets")
         self.search_box.textChanged.connect(self._on_filter)
+        self.search_box.returnPressed.connect(self._tick_found)
+        self.search_box.setToolTip("Enter checks the device that is meant, or the first of those.")
         self.checked_only = self._build_checked_only()
         self.tree = self._build_tree()
         self._nothing = label("No device matches.", "muted", wraps=False)
@@ -131,6 +134,19 @@ class TargetsPanel(QWidget):
         self.tree.setCurrentIndex(index)
         self.tree.setFocus()
 
+    def _tick_found(self) -> None:
+        """Check the device that the search means, else the first found; other words may follow."""
+        words = self.search_box.text().strip()
+        try:
+            meant = self.selection.catalogue.match(words).devices if words else ()
+        except InputError:  # several devices, or none
+            meant = ()
+        ids = [device.id for device in meant] or self.model.visible_device_ids()
+        if words and ids:
+            self.selection.select(ids[:1], selected=True)
+            self.tree.scrollTo(self.model.index_of(ids[0]))
+            self.search_box.focus()
+
     def select_visible(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
         self.selection.select(self.model.visible_device_ids(), selected=selected)
@@ -146,12 +162,12 @@ class TargetsPanel(QWidget):
 
     def _build_header(self) -> QHBoxLayout:
         check = tool_button("All", "Check every device that is shown", "Check all shown targets")
-        uncheck = tool_button(
+        self.none_button = tool_button(
             "None", "Uncheck every device that is shown", "Uncheck all shown targets"
         )
         check.clicked.connect(lambda _: self.select_visible(selected=True))
-        uncheck.clicked.connect(lambda _: self.select_visible(selected=False))
-        return hbox(self.heading, STRETCH, check, uncheck)
+        self.none_button.clicked.connect(lambda _: self.select_visible(selected=False))
+        return hbox(self.heading, STRETCH, check, self.none_button)
 
     def _build_checked_only(self) -> QToolButton:
         made = tool_button("Checked", "Show the checked devices only", "Show checked targets only")
@@ -191,23 +207,12 @@ class TargetsPanel(QWidget):
     def _on_devices(self) -> None:
         """Show other devices; open groups stay open, and the place that was looked at."""
         place = self.tree.verticalScrollBar().value()
-        closed = {path for path, index in self._groups() if not self.tree.isExpanded(index)}
+        closed = {path for path, index in self.model.groups() if not self.tree.isExpanded(index)}
         self._on_filter()
-        for path, index in self._groups():
+        for path, index in self.model.groups():
             self.tree.setExpanded(index, path not in closed)
         self.tree.verticalScrollBar().setValue(place)
         self._show_counts()
-
-    def _groups(
-        self, parent: QModelIndex = QModelIndex(), path: tuple[str, ...] = ()
-    ) -> Iterator[tuple[tuple[str, ...], QModelIndex]]:
-        """Yield each group with the titles that lead to it."""
-        for row in range(self.model.rowCount(parent)):
-            index = self.model.index(row, 0, parent)
-            if self.model.rowCount(index):
-                here = (*path, str(index.data()))
-                yield here, index
-                yield from self._groups(index, here)
 
     def _expand(self) -> None:
         """Open every group of a search; without one, the groups that hold a checked device.
@@ -225,8 +230,10 @@ class TargetsPanel(QWidget):
     def _open_checked(self, parent: QModelIndex) -> None:
         for row in range(self.model.rowCount(parent)):
             index = self.model.index(row, 0, parent)
+            if not self.model.rowCount(index):
+                continue
             state = index.data(Qt.ItemDataRole.CheckStateRole)
-            if self.model.rowCount(index) and Qt.CheckState(state) is not Qt.CheckState.Unchecked:
+            if Qt.CheckState(state) is not Qt.CheckState.Unchecked:
                 self.tree.expand(index)
                 self._open_checked(index)
 

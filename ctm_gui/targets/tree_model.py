@@ -137,6 +137,12 @@ class TargetsTreeModel(QAbstractItemModel):
         groups = (node for node in self._root.children if node.text == PRODUCTS)
         return [self._index(product) for group in groups for product in group.children]
 
+    def groups(self) -> Iterator[tuple[tuple[str, ...], QModelIndex]]:
+        """Yield the titles that lead to each group, its own at the end, and its row."""
+        for node in self._groups():
+            if node is not self._root:
+                yield tuple(reversed([part.text for part in self._way_up(node)])), self._index(node)
+
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:
         children = self._node(parent).children
         if 0 <= row < len(children) and 0 <= column < len(Column):
@@ -286,6 +292,11 @@ class TargetsTreeModel(QAbstractItemModel):
             if node.children:
                 yield node
                 stack.extend(node.children)
+
+    def _way_up(self, node: _Node) -> Iterator[_Node]:
+        while node.parent is not None:
+            yield node
+            node = node.parent
 
     def _announce(self, nodes: Sequence[_Node], column: Column) -> None:
         """Announce that the first of these neighbours, the last and all between are others."""

@@ -2,34 +2,63 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QObject, QTimer
+
+# Timers of the work that waits for a turn; the first one runs.
+_waiting: deque[QTimer] = deque()
 
 
 def in_turns(work: Iterator[None], owner: QObject) -> None:
     """Run a generator from one ``yield`` to the next, one stretch per turn of the event loop.
 
-    Keys and painting come between the stretches. The rest is left undone when ``owner`` is
-    deleted.
+    Keys and painting come between the stretches, and those of other work, one by one. The rest is
+    left undone when ``owner`` is deleted.
 
     Args:
         work: the generator; each of its stretches takes a few milliseconds.
         owner: of the timer.
     """
-    # A timer of its own: calls that are posted one by another would all run in the same turn.
-    timer = QTimer(owner, interval=0)
+    # A timer: calls that are posted one by another would all run in the same turn, and so would
+    # timers that are due together. One that repeats would overtake those that came due meanwhile.
+    timer = QTimer(owner, interval=0, singleShot=True)
     # Tests wait until no timer of this name is left.
     timer.setObjectName("turns")
 
     def advance() -> None:
-        for _ in work:
-            return
-        timer.stop()
-        timer.deleteLater()
+        is_left = False
+        try:
+            for _ in work:
+                is_left = True
+                break
+        finally:
+            if not leave():
+                pass  # it went with its owner meanwhile
+            elif is_left:
+                _waiting.append(timer)
+                _start_first()
+            else:
+                timer.deleteLater()
+
+    def leave() -> bool:
+        """Let the next one run; whether this one was still there."""
+        is_there = timer in _waiting
+        if is_there:
+            _waiting.remove(timer)
+            _start_first()
+        return is_there
 
     timer.timeout.connect(advance)
-    timer.start()
+    timer.destroyed.connect(leave)
+    _waiting.append(timer)
+    _start_first()
+
+
+def _start_first() -> None:
+    if _waiting and not _waiting[0].isActive():
+        _waiting[0].start()
 
 
 class NextTurn(QTimer):

@@ -24,8 +24,8 @@ from ctm_gui.widgets.axes import (
     hatch_lines,
 )
 from ctm_gui.widgets.basic import vbox
+from ctm_gui.widgets.canvas import Canvas
 from ctm_gui.widgets.ordering import IndexArray
-from ctm_gui.widgets.plots import Canvas
 from ctm_gui.widgets.theme import Theme
 from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.view_options import ViewOptions

@@ -31,7 +31,9 @@ class SubjectPanel(QWidget):
         self.targets = _TargetTimes()
         self.help_title = label("What would help", role="heading")
         self.help = label(name="What would help", selectable=True)
-        facts = QWidget()
+        # From the outside in, see WhyView.
+        content, facts = QWidget(), QWidget()
+        vbox(scrolled(content, "Selected operators"), of=self, margins=0)
         facts.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         form = QFormLayout(facts)
         form.setContentsMargins(0, 0, 0, 0)
@@ -39,7 +41,6 @@ class SubjectPanel(QWidget):
         form.setVerticalSpacing(2)
         for name, value in self._rows:
             form.addRow(name, value)
-        content = QWidget()
         vbox(
             self.title,
             self.kind,
@@ -54,7 +55,6 @@ class SubjectPanel(QWidget):
             margins=(8, 0, 4, 4),
             spacing=6,
         )
-        vbox(scrolled(content, "Selected operators"), of=self, margins=0)
         self.setMinimumWidth(200)
 
     def sizeHint(self) -> QSize:

@@ -25,7 +25,7 @@ from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.timeline.view import TimelineView
 from ctm_gui.why.subject import subject_of
 from ctm_gui.why.subject_panel import SubjectPanel
-from ctm_gui.widgets.basic import splitter, tool_button, vbox
+from ctm_gui.widgets.basic import fill_splitter, splitter, tool_button, vbox
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.view_options import ViewOptions
@@ -105,19 +105,20 @@ class WhyView(QWidget):
         return self._views[self.strip.currentIndex()]
 
     def _arrange(self) -> None:
-        self.pair = PairChoice()
-        self.panel = SubjectPanel(self._operators.strip)
+        # From the outside in: wherever a part is put, Qt gives its widgets their style anew.
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self.pair, self.upper = PairChoice(), QSplitter(across)
         self.strip = QTabWidget(documentMode=True)
         self.strip.setAccessibleName("Operators in detail")
+        self.body = splitter(down, self.upper, self.strip, sizes=(350, 330), stretch=(1, 1))
+        vbox(self.pair, (self.body, 1), of=self)
         for view, title in zip(self._views, _TITLES, strict=True):
             self.strip.addTab(view, title)
+        self.panel = SubjectPanel(self._operators.strip)
+        fill_splitter(self.upper, self._graph, self.panel, sizes=(700, 290), stretch=(1, 0))
         self.larger_button = tool_button("&Larger", "Give the strip the room of the graph.")
         self.larger_button.setCheckable(True)
         self.strip.setCornerWidget(self.larger_button)
-        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-        self.upper = splitter(across, self._graph, self.panel, sizes=(700, 290), stretch=(1, 0))
-        self.body = splitter(down, self.upper, self.strip, sizes=(350, 330), stretch=(1, 1))
-        vbox(self.pair, (self.body, 1), of=self)
         self.upper.setMinimumHeight(150)
         self.strip.setMinimumHeight(150)
         for part, setting in self._splitters:

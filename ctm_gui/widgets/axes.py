@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
@@ -200,7 +201,11 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         return ["" if spacing is None else self._write(10.0**value) for value in values]
 
 
-def colour_axes(plot: pg.PlotItem, theme: Theme) -> None:
+class _HasAxes(Protocol):
+    def getAxis(self, side: str, /) -> pg.AxisItem: ...
+
+
+def colour_axes(plot: _HasAxes, theme: Theme) -> None:
     """Give the axes at the left and below the colours of ``theme``."""
     for side in ("left", "bottom"):
         axis = plot.getAxis(side)

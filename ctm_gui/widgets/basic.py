@@ -332,7 +332,16 @@ def splitter(
     stretch: Sequence[int] = (),
 ) -> QSplitter:
     """Return a splitter of ``widgets``; none of them can be pushed together to nothing."""
-    made = QSplitter(orientation)
+    return fill_splitter(QSplitter(orientation), *widgets, sizes=sizes, stretch=stretch)
+
+
+def fill_splitter(
+    made: QSplitter,
+    *widgets: QWidget,
+    sizes: Sequence[int] = (),
+    stretch: Sequence[int] = (),
+) -> QSplitter:
+    """Add widgets to a splitter; none of them can be pushed together to nothing."""
     for widget in widgets:
         made.addWidget(widget)
     made.setChildrenCollapsible(False)

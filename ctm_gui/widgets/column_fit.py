@@ -14,8 +14,8 @@ from ctm_gui.widgets.grid import Column
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.theme import CELL_PADDING_PX
 
-_SAMPLED_ROWS = 64
-_SAMPLED_CELLS = 1024
+_SAMPLED_ROWS = 32
+_SAMPLED_CELLS = 512
 _MIN_SAMPLED = 4
 _MEASURED_TEXTS = 12
 _WIDEST_COLUMN_PX = 360.0

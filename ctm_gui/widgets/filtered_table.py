@@ -56,7 +56,7 @@ class FilteredTable(GridView):
         self.search_box.focus()
 
     def _count(self) -> None:
-        visible, count = self.grid_model.rowCount(), self.grid_model.grid.count
+        visible, count = self.grid_model.grid.counts
         self.matches.setText("" if visible == count else f"{visible} of {count}")
 
     def paintEvent(self, event: QPaintEvent) -> None:

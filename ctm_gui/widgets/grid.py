@@ -227,6 +227,11 @@ class Grid:
         bare.sort_column, bare.descending = self.sort_column, self.descending
         return bare
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The number of rows that are shown, and of all."""
+        return len(self.order), self.count
+
     def show_only(self, visible: BoolArray) -> None:
         """Show the rows where ``visible`` (bool [N]) is true, in the present order."""
         self._visible = visible

@@ -12,79 +12,21 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QLineF, QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPen, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QToolTip, QWidget
+from PySide6.QtCore import QLineF, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPen, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 
 from ctm_gui.widgets.axes import PixelItem, ValueAxis, colour_axes, first_ticks
 from ctm_gui.widgets.basic import vbox
+from ctm_gui.widgets.canvas import Canvas
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.save_plot import save_plot
 from ctm_gui.widgets.theme import Theme
 from ctm_gui.widgets.theme_change import follow_theme
-from ctm_gui.widgets.tooltips import as_tooltip
 from ctm_gui.widgets.view_options import ViewOptions
 
 RING_PX = 4  # between a chosen point and the ring around it
-
-
-class StillPlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
-    """A plot without pyqtgraph's own zooming and menus.
-
-    Args:
-        axes: axis items by side, where they are not the usual ones.
-        margins_px: left, top, right and bottom.
-        parent: the parent widget.
-    """
-
-    def __init__(
-        self,
-        axes: dict[str, pg.AxisItem],
-        margins_px: tuple[int, int, int, int],
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent, axisItems=axes, enableMenu=False)
-        self.hideButtons()
-        self.setAntialiasing(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.getPlotItem().layout.setContentsMargins(*margins_px)
-        self.getViewBox().setMouseEnabled(x=False, y=False)
-        # pyqtgraph's own "Export…" needs a click that it never gets here; ours is "Save plot…".
-        for action in self.scene().contextMenu:
-            action.deleteLater()
-        self.scene().contextMenu = []
-
-
-class Canvas(StillPlot):
-    """A plot within a widget, with tooltips of its own.
-
-    Args:
-        owner: the widget around it.
-        tooltip: returns the tooltip of a pixel, plain text.
-        axes: axis items by side, where they are not the usual ones.
-        margins_px: left, top, right and bottom.
-    """
-
-    def __init__(
-        self,
-        owner: QWidget,
-        tooltip: Callable[[QPoint], str],
-        axes: dict[str, pg.AxisItem],
-        margins_px: tuple[int, int, int, int],
-    ) -> None:
-        super().__init__(axes, margins_px, owner)
-        self._tooltip = tooltip
-        # The widget around it has the keys: a click must not take the focus from that one.
-        self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.getViewBox().setDefaultPadding(0)
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            text = self._tooltip(event.pos())
-            QToolTip.showText(event.globalPos(), as_tooltip(text) if text else "", self)
-            return True
-        return bool(super().viewportEvent(event))
 
 
 class _RowCanvas(Canvas):
@@ -146,7 +88,7 @@ class PointPlot(QWidget):
 
     def _draw_ground(self) -> None:
         self.canvas.setBackground(self._theme.surface)
-        colour_axes(self.canvas.getPlotItem(), self._theme)
+        colour_axes(self.canvas, self._theme)
 
     def save(self, path: Path) -> None:
         """Save the plot as SVG or PNG by the path's ending.
@@ -188,7 +130,7 @@ class PointPlot(QWidget):
         """Paint a line at each labelled tick; pyqtgraph would paint it over the points."""
         painter.setPen(QPen(QColor(self._theme.grid), 1.0))
         (left, right), (bottom, top) = self._box.viewRange()
-        axis = self.canvas.getPlotItem().getAxis
+        axis = self.canvas.getAxis
         for x in first_ticks(axis("bottom"), left, right, rect.width()):
             x_px = self._place(x, top).x()
             painter.drawLine(QLineF(x_px, 0, x_px, rect.height()))
@@ -227,7 +169,7 @@ class RowPlot(QWidget):
 
     Args:
         options: the theme.
-        axes: axis items by side (``left``, ``top``, ``bottom``).
+        axes: axis items by side, ``left``, and ``top`` and ``bottom`` where there are such.
         parent: the parent widget.
     """
 
@@ -241,8 +183,8 @@ class RowPlot(QWidget):
         self._options = options
         self.scroll_bar = QScrollBar(Qt.Orientation.Vertical)
         self.scroll_bar.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._value_axis = axes.get("bottom")
         self.canvas = _RowCanvas(self, axes)
-        self.plot: pg.PlotItem = self.canvas.getPlotItem()
         self.box: pg.ViewBox = self.canvas.getViewBox()
         self.tooltip_at: Callable[[QPointF, bool], str] = lambda _point, _on_axis: ""
         self._content_px = 0
@@ -314,10 +256,10 @@ class RowPlot(QWidget):
     def _draw_ground(self) -> None:
         theme = self._options.theme
         self.canvas.setBackground(theme.surface)
-        axis = self.plot.getAxis("bottom")
-        axis.setPen(pg.mkPen(theme.grid))
-        axis.setTickPen(pg.mkPen(theme.grid))
-        axis.setTextPen(pg.mkPen(theme.muted))
+        if axis := self._value_axis:
+            axis.setPen(pg.mkPen(theme.grid))
+            axis.setTickPen(pg.mkPen(theme.grid))
+            axis.setTextPen(pg.mkPen(theme.muted))
 
     def canvas_tooltip(self, position: QPoint) -> str:
         """Return the tooltip of a pixel of the canvas."""

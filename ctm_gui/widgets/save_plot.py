@@ -24,7 +24,7 @@ from predictor.core.files import write_bytes, write_text
 class Plot(Protocol):
     """A widget that shows a plot."""
 
-    canvas: pg.PlotWidget
+    canvas: pg.GraphicsView
 
     def ensurePolished(self) -> None: ...
 
@@ -118,7 +118,7 @@ def save_plot(plot: Plot, path: Path, title: str) -> None:
     write_bytes(path, content, "the plot")
 
 
-def _as_svg(canvas: pg.PlotWidget, title: str) -> bytes:
+def _as_svg(canvas: pg.GraphicsView, title: str) -> bytes:
     size = canvas.viewport().size()
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -134,7 +134,7 @@ def _as_svg(canvas: pg.PlotWidget, title: str) -> bytes:
     return bytes(buffer.data().data())
 
 
-def _as_png(canvas: pg.PlotWidget) -> bytes:
+def _as_png(canvas: pg.GraphicsView) -> bytes:
     size = canvas.viewport().size()
     scale = min(_PNG_SCALE, _TALLEST_PNG_PX / max(size.height(), 1))
     image = QImage(size * scale, QImage.Format.Format_RGB32)
@@ -149,7 +149,7 @@ def _as_png(canvas: pg.PlotWidget) -> bytes:
     return bytes(buffer.data().data())
 
 
-def _render(canvas: pg.PlotWidget, painter: QPainter, size: QSize) -> None:
+def _render(canvas: pg.GraphicsView, painter: QPainter, size: QSize) -> None:
     target = QRectF(0, 0, size.width(), size.height())
     painter.fillRect(target, QColor(canvas.backgroundBrush().color()))
     source = canvas.mapToScene(canvas.viewport().rect()).boundingRect()

@@ -130,16 +130,26 @@ class GridView(QTableView):
         else:
             header.setSortIndicator(column, order)
 
-    def set_column_visible(self, key: str, *, visible: bool) -> None:
-        """Show or hide a column; a copy always holds every column."""
-        number = self.column(key)
-        if self.isColumnHidden(number) is visible:
+    def set_columns_visible(self, visible: Mapping[str, bool]) -> bool:
+        """Show or hide columns by their keys; a copy always holds every column.
+
+        Returns:
+            Whether any was hidden or shown: then the columns are fitted too.
+        """
+        changed = [
+            (number, is_visible)
+            for number, is_visible in ((self.column(key), on) for key, on in visible.items())
+            if self.isColumnHidden(number) is is_visible
+        ]
+        if changed:
             self._fit.at_work = True
             # Qt keeps the width of a column that stretches in the range of the scroll bar.
             self.horizontalHeader().setStretchLastSection(False)
-            self.setColumnHidden(number, not visible)
+            for number, is_visible in changed:
+                self.setColumnHidden(number, not is_visible)
             self.fit_columns()
             self._fit.at_work = False
+        return bool(changed)
 
     def selected_rows(self) -> IndexArray:
         """Return the selected rows of the data, intp [K] in the order in which they are shown."""

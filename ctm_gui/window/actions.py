@@ -58,6 +58,8 @@ _BEFORE_PAGES: tuple[ActionSpec, ...] = (
                tip="Open model files, or the config.json or GGUF file of a language model"),
     ActionSpec("open_folder", FILE, "Open &Folder…", lambda w: w.open_folder(), "Ctrl+Shift+O",
                "open", tip="Open every model file in a folder and below it"),
+    ActionSpec("new_device", FILE, "&New Device", lambda w: w.central.new_device(), _KEY.New,
+               "open", tip="Describe hardware of your own by a few numbers"),
     ActionSpec("read_again", FILE, "Reloa&d", lambda w: w.read_again(), "F5", "read",
                tip="Read the files of the selected models again"),
     ActionSpec("cancel", FILE, "&Stop Reading", lambda w: w.workspace.cancel_all(), "Ctrl+.",

@@ -115,9 +115,9 @@ class CentralViews(QObject):
         """The page that is looked at."""
         return self.window.page.id
 
-    def set_active_on(self, page_id: str, presenter: _Active) -> None:
-        """Have a presenter work while a page is looked at."""
-        self.page_displayed.connect(lambda current: presenter.set_active(active=current == page_id))
+    def set_active_on(self, page_ids: Sequence[str], presenter: _Active) -> None:
+        """Have a presenter work while one of some pages is looked at."""
+        self.page_displayed.connect(lambda now: presenter.set_active(active=now in page_ids))
 
     def focus_search(self) -> None:
         """Put the cursor into the search box of the page that is looked at."""
@@ -136,14 +136,31 @@ class CentralViews(QObject):
         self.explanation.choose(*self.workspace.comparison.pair_of(row))
         self.window.show_page("operators")
 
+    def show_tokens(self, device_id: str) -> None:
+        """Show where the time of the language model goes on a device."""
+        self.window.show_page("language")
+        self.language_view.show_device(device_id)
+
     def show_device(self, device_id: str) -> None:
         """Show the facts of a device."""
         self.window.show_page("devices")
         self.devices_view.show_device(device_id)
 
+    def new_device(self) -> None:
+        """Make a device of the user's, and show its form."""
+        self.window.show_page("devices")
+        view = self.devices_view
+        if view.is_built:
+            view.make()
+        else:
+            view.built.connect(view.make, Qt.ConnectionType.SingleShotConnection)
+
     def record_measured(self, row: int) -> None:
         """Ask for the latency that was measured of a row of the comparison."""
-        predicted_row = self.workspace.comparison.rows[row]
+        predicted_row = self.compare_view.rows[row]
+        if predicted_row.tokens is not None:  # it has its field there
+            self.show_tokens(predicted_row.prediction.device_id)
+            return
         self.workspace.history.find(predicted_row.prediction, predicted_row.device_name)
 
     def compare(self, targets: Sequence[Target], budget_ms: float | None) -> None:
@@ -153,7 +170,7 @@ class CentralViews(QObject):
             self.options.set_budget_ms(budget_ms)
         self.window.show_compared(0)
 
-    def show_tokens(self, device_ids: Sequence[str]) -> None:
+    def generate_on(self, device_ids: Sequence[str]) -> None:
         """Tick devices, and show the language model on them."""
         self.workspace.selection.select(device_ids, selected=True)
         self.window.show_page("language")
@@ -190,15 +207,8 @@ class CentralViews(QObject):
             for piece in page.pieces:
                 piece(self)
                 yield
-            view = page.make(self)
-            view.setParent(self.window)  # which may be closed before the view is in its place
-            self._views.append(view)
+            self._place(page.make(self))
             yield
-        for index, view in enumerate(self._views):
-            refuse_drops(view)
-            if index:
-                self._replace(index, view)
-                yield
         self._connect()
         self.is_built = True
         self._on_comparison()
@@ -207,6 +217,16 @@ class CentralViews(QObject):
         # Last: it is seen with what it shows.
         self.window.first_view.set_other(self._views[0])
         self.built.emit()
+
+    def _place(self, view: QWidget) -> None:
+        """Put a page into its tab at once: wherever it is put, Qt styles its widgets anew."""
+        index = len(self._views)
+        self._views.append(view)
+        refuse_drops(view)
+        if index:
+            self._replace(index, view)
+        else:
+            self.window.first_view.addWidget(view)  # behind the start page for now
 
     def _replace(self, index: int, view: QWidget) -> None:
         tabs, place = self._tabs, self._tabs.widget(index)

@@ -272,7 +272,7 @@ class MainWindow(QMainWindow):
         self.side_panels.fit()
 
     def _arrange(self) -> None:
-        self.first_view = FirstView(self.workspace.shelf)
+        self.first_view = FirstView(self.workspace.shelf, self.workspace.language)
         self.places = PlacesView(
             self.options, self.workspace.selection, self.pages, self.actions_by_id, self.first_view
         )
@@ -427,13 +427,18 @@ class MainWindow(QMainWindow):
         if self._central is not None:
             tabs = self._central.compare_tabs
             tabs.offered_changed.connect(self.places.follow)
+            self.workspace.language.state_changed.connect(self.places.follow)
             tabs.offered_changed.connect(self.side_panels.fit_soon)
             self._central.load.results_changed.connect(self._show_activity)
             self.places.set_answer(lambda: (self._offered(tabs.offered), tabs.name))
 
     def _offered(self, parts: Sequence[str]) -> Sequence[str]:
         """Return the parts of the answer that say something."""
-        return (*parts, "clocks") if self.workspace.shelf.entries else ()
+        has_files = bool(self.workspace.shelf.entries)
+        of_language = ("language",) if self.workspace.language.state.model else ()
+        if not has_files and not of_language:
+            return ()
+        return (*parts, *(("clocks",) if has_files else ()), *of_language)
 
     def _on_current_model(self, row: int) -> None:
         entries = self.workspace.shelf.entries

@@ -103,6 +103,12 @@ def modules_of(pages: Sequence[Page]) -> tuple[str, ...]:
     return (*(name for page in pages for name in page.modules), _VIEWS)
 
 
+def _make_chart(views: CentralViews) -> None:
+    from ctm_gui.compare.view import CompareView
+
+    views.compare_view = CompareView(views.options)
+
+
 def _make_compare(views: CentralViews) -> QWidget:
     from ctm_gui.compare.difference import DifferencePresenter
     from ctm_gui.compare.further import FurtherConfigurations
@@ -110,10 +116,9 @@ def _make_compare(views: CentralViews) -> QWidget:
     from ctm_gui.compare.scores import Scores
     from ctm_gui.compare.sweep import SweepPresenter
     from ctm_gui.compare.tabs import CompareTabs
-    from ctm_gui.compare.view import CompareView
 
     options, worker, workspace = views.options, views.workspace.predictor, views.workspace
-    chart = views.compare_view = CompareView(options)
+    chart = views.compare_view
     further = FurtherConfigurations(worker, workspace.selection, workspace.comparing, views)
     pages = views.compare_tabs = CompareTabs(
         options,
@@ -127,6 +132,7 @@ def _make_compare(views: CentralViews) -> QWidget:
     pages.show_page(views.settings.get(table.COMPARE_MODE))
     pages.page_changed.connect(partial(views.settings.set, table.COMPARE_MODE))
     chart.row_activated.connect(views.show_row)
+    chart.tokens_activated.connect(views.show_tokens)
     chart.other_activated.connect(further.use)
     chart.more_toggled.connect(further.toggle)
     chart.surer_requested.connect(views.probe)
@@ -137,6 +143,8 @@ def _make_compare(views: CentralViews) -> QWidget:
         # A view that nobody sees follows when it is looked at: drawing both takes twice as long.
         pages.show_comparison(workspace.comparison, looked_at=views.page_id == "compare")
 
+    language = workspace.language
+    language.results_changed.connect(lambda: pages.show_tokens(language.results))
     views.comparison_displayed.connect(follow)
     views.page_displayed.connect(follow)
     return pages
@@ -181,7 +189,7 @@ def _make_why(views: CentralViews) -> QWidget:
         views.options, views.explanation, views.graph_view, strip, views.settings
     )
     views.part_requested.connect(view.show_part)
-    views.set_active_on("why", views.explanation)
+    views.set_active_on(("why",), views.explanation)
     return view
 
 
@@ -215,7 +223,7 @@ def _make_measured(views: CentralViews) -> QWidget:
     view.probing_requested.connect(views.window.probe_device)
     view.device_activated.connect(views.show_device)
     workspace.user_measurements.changed.connect(presenter.read)
-    views.set_active_on("measured", presenter)
+    views.set_active_on(("measured",), presenter)
     return view
 
 
@@ -235,9 +243,10 @@ def _make_choose(views: CentralViews) -> QWidget:
     view.device_activated.connect(views.show_operators)
     view.measuring_requested.connect(views.probe)
     view.comparing_requested.connect(views.compare)
-    view.tokens_requested.connect(views.show_tokens)
+    view.tokens_requested.connect(views.generate_on)
     views.followers.append(presenter)
-    views.set_active_on("hardware", presenter)
+    views.set_active_on(("hardware",), presenter)
+    views.page_displayed.connect(lambda now: view.enter() if now == "hardware" else None)
     return view
 
 
@@ -267,7 +276,7 @@ def _make_load(views: CentralViews) -> QWidget:
     )
     presenter.failed.connect(workspace.messages.error)
     shelf.content_changed.connect(view.show_choices)
-    views.set_active_on("load", presenter)
+    views.set_active_on(("load",), presenter)
     presenter.restore()
     return view
 
@@ -284,7 +293,7 @@ def _make_clocks(views: CentralViews) -> QWidget:
         lambda: view.pair.set_choices(explanation.models, explanation.targets, explanation.choice)
     )
     views.followers.append(presenter)
-    views.set_active_on("clocks", presenter)
+    views.set_active_on(("clocks",), presenter)
     return view
 
 
@@ -294,7 +303,7 @@ def _make_language(views: CentralViews) -> QWidget:
     presenter = views.workspace.language
     view = views.language_view = LanguageView(views.options, presenter)
     view.open_requested.connect(views.window.open_files)
-    views.set_active_on("language", presenter)
+    views.set_active_on(("language", "compare"), presenter)
     return view
 
 
@@ -305,7 +314,7 @@ def _room(name: str, *modules: str) -> tuple[str, ...]:
 PLACES: tuple[Place, ...] = (
     Place(id="answer", title="Answer", text="Answer (&1)", keys="Ctrl+1",
           tip="How fast the models run on the ticked targets",
-          parts=("chart", "matrix", "pareto", "changes", "sweep", "clocks")),
+          parts=("chart", "matrix", "pareto", "changes", "sweep", "clocks", "language")),
     Place(id="why", title="Why", text="Why (&2)", keys="Ctrl+2",
           tip="Where the time of one model on one target goes"),
     Place(id="choose", title="Choose", text="Choose (&3)", keys="Ctrl+3",
@@ -316,20 +325,26 @@ PLACES: tuple[Place, ...] = (
 
 PAGES: tuple[Page, ...] = (
     Page(id="compare", place="answer", title="Answer", make=_make_compare,
-         modules=_room("compare", "chart_items", "chart_view", "matrix", "item_models", "view",
-                       "difference", "matrix_view", "pareto_view", "difference_view", "tabs")),
+         pieces=(_make_chart,),
+         modules=(*_room("widgets", "axes", "plots", "table_view", "filtered_table", "pair_choice"),
+                  *_room("compare", "chart_items", "chart_view", "item_models", "answer_view",
+                         "view", "matrix_view", "pareto_plot", "pareto_view", "difference_view",
+                         "sweep_view", "tabs"))),
     Page(id="clocks", place="answer", title="Clocks", text="Clock Fre&quencies", keys="Ctrl+0",
          make=_make_clocks,
-         modules=(*_room("prediction", "explanation"), *_room("clocks", "view")),
+         modules=(*_room("attention", "map_items"), *_room("clocks", "plane_plot", "view")),
          tip="Latency over power modes and clocks of a device"),
     Page(id="language", place="answer", title="Tokens", text="La&nguage Model",
-         keys="Ctrl+Shift+L", make=_make_language, modules=_room("language", "view"),
+         keys="Ctrl+Shift+L", make=_make_language,
+         modules=_room("language", "curve_plot", "parts_plot", "view"),
          tip="Tokens a second and memory of a language model"),
     Page(id="why", place="why", title="Why", make=_make_why,
          pieces=(_make_operators, _make_graph, _make_pictures, _make_attention),
-         modules=(*_room("operators", "view"), *_room("graph", "presenter", "canvas_view", "view"),
-                  *_room("roofline", "view"), *_room("timeline", "view"),
-                  *_room("attention", "map_view", "view"), *_room("why", "view")),
+         modules=(*_room("operators", "type_strip", "view"),
+                  *_room("graph", "boxes_plot", "minimap_view", "canvas_view", "view"),
+                  *_room("roofline", "roofline_plot", "view"),
+                  *_room("timeline", "timeline_plot", "view"),
+                  *_room("attention", "map_view", "view"), *_room("why", "subject_panel", "view")),
          needs_panels=False,
          parts=(
              Part("operators", "&Operators", "Ctrl+Shift+T", "The operators as a table"),
@@ -344,14 +359,16 @@ PAGES: tuple[Page, ...] = (
          )),
     Page(id="hardware", place="choose", title="Hardware", text="Hard&ware by Budget",
          make=_make_choose, needs_panels=False, help="choose",
-         modules=_room("choose", "presenter", "view"),
+         modules=_room("choose", "view"),
          tip="Which devices keep a budget, by its chance"),
     Page(id="load", place="choose", title="Load", text="Lo&ad", keys="Ctrl+9", make=_make_load,
          needs_panels=False,
-         modules=(*_room("loads", "presenter"), *_room("loads", "view")),
+         modules=_room("loads", "form_view", "boxes_view", "flow_plot", "latency_plot", "view"),
          tip="What a box carries: streams, pipelines and deadlines"),
     Page(id="devices", place="library", title="Devices", text="&Devices", keys="Ctrl+7",
-         make=_make_devices, modules=_room("devices", "form_view", "view"), needs_panels=False,
+         make=_make_devices, needs_panels=False,
+         modules=_room("devices", "lists_view", "form_view", "comparison_view", "header_view",
+                       "profile_plot", "view"),
          tip="All devices, and the form of your own"),
     Page(id="measured", place="library", title="Measurements", text="Meas&urements",
          keys="Ctrl+Shift+E", make=_make_measured, needs_panels=False, help="history",
@@ -359,7 +376,8 @@ PAGES: tuple[Page, ...] = (
          tip="Latencies that you measured, and probings"),
     Page(id="history", place="library", title="History", text="Histor&y", keys="Ctrl+8",
          make=_make_history, needs_panels=False,
-         modules=_room("history", "past_tables", "truth_plot", "view"),
+         modules=_room("history", "past_tables", "truth_plot", "conflicts_dialog", "past_view",
+                       "view"),
          tip="What was predicted before, and how right it was"),
 )  # fmt: skip
 _FORMER_NAMES = {

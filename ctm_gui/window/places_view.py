@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox, QToolButton, QWidget
 
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.what_if_strip import WhatIfStrip
@@ -13,7 +13,7 @@ from ctm_gui.widgets.basic import combo_box, hbox, named, vbox
 from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.pages import PLACES, Page, index_of, parts_of
 from ctm_gui.window.place_strip import PageStrip, PlaceStrip
-from ctm_gui.window.side_panels import Views
+from ctm_gui.window.side_panels import Views, ViewsRoom
 from predictor.core.units import LatencyUnit
 
 _UNIT_TIP = "Unit of every latency; FPS is batch / latency"
@@ -60,8 +60,11 @@ class PlacesView(QWidget):
         strip = QWidget()
         strip.setMinimumHeight(self.page_strip.sizeHint().height())
         vbox(self.page_strip, of=strip, margins=0)
-        head = hbox((strip, 1), unit, self.unit_box, margins=(8, 6, 8, 0), spacing=6)
-        vbox(head, WhatIfStrip(selection), (self.tabs, 1), of=self, margins=0, spacing=0)
+        self.report_button = QToolButton()
+        self.report_button.setDefaultAction(actions["report"])
+        parts = ((strip, 1), self.report_button, unit, self.unit_box)
+        head = hbox(*parts, margins=(8, 6, 8, 0), spacing=6)
+        vbox(head, WhatIfStrip(selection), (ViewsRoom(self.tabs), 1), of=self, margins=0, spacing=0)
         self.tabs.currentChanged.connect(self.follow)
         self.page_strip.chosen.connect(lambda name: actions[name].trigger())
         self.follow()
@@ -104,8 +107,6 @@ class PlacesView(QWidget):
             ids, part = self._answer()
             if page is self._pages[0]:
                 current = part
-            elif page.id not in ids:  # a language model has a page without parts
-                ids = ()
         self.page_strip.show_pages(ids, current)
 
 

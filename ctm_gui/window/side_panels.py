@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QSplitter, QTabWidget, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QTabWidget, QWidget
 
 from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.window.pages import Page
 
 # Under it a form or a long table beside the panels would be cut off; both need less than this.
 _NARROW_PX = 1200
+# Under it the names of targets and their number are cut.
+_LEAST_PX = 270
+# What the window has beside and around its views: places, menus, strip, status.
+_FRAME_PX = (84, 132)
 
 
 class Panels(QSplitter):
@@ -27,7 +31,7 @@ class Panels(QSplitter):
     @property
     def needed_px(self) -> int:
         """The width under which their contents are cut."""
-        return super().minimumSizeHint().width()
+        return max(super().minimumSizeHint().width(), _LEAST_PX)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())
@@ -50,6 +54,42 @@ class Views(QTabWidget):
             return super().minimumSizeHint()
         # Qt's own is that of the widest view, shown or not.
         return current.minimumSizeHint()
+
+
+class ViewsRoom(QScrollArea):
+    """Room for the views, which scrolls them where the screen is smaller than they need.
+
+    Args:
+        views: what is shown.
+    """
+
+    def __init__(self, views: Views) -> None:
+        super().__init__()
+        self._views = views
+        self.setWidget(views)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAccessibleName("Room of the views")
+        self.viewport().setAutoFillBackground(False)
+        views.setAutoFillBackground(False)
+        views.currentChanged.connect(self.updateGeometry)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return what the view needs, at most what the screen has."""
+        screen = self.screen().availableSize()
+        room = QSize(screen.width() - _FRAME_PX[0], screen.height() - _FRAME_PX[1])
+        return self._views.minimumSizeHint().boundedTo(room)
+
+    def sizeHint(self) -> QSize:
+        """Return what the views would like."""
+        return self._views.sizeHint()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow what the view needs."""
+        if event.type() is QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
 
 class SidePanels:

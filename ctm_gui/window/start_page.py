@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.widgets.basic import STRETCH, button, fill, hbox, label, vbox
 from predictor.core.resources import resources_dir
@@ -133,23 +134,25 @@ class StartPage(QScrollArea):
 
 
 class FirstView(QStackedWidget):
-    """Shows ``start`` or, once it is there, another view, by whether a shelf has models."""
+    """Shows ``start`` or, once it is there, another view, by whether there are models."""
 
-    def __init__(self, shelf: ModelShelf) -> None:
+    def __init__(self, shelf: ModelShelf, language: LanguagePresenter) -> None:
         super().__init__()
         self.start = StartPage()
-        self._shelf = shelf
+        self._shelf, self._language = shelf, language
         self._other: QWidget | None = None
         self.addWidget(self.start)
         shelf.inserted.connect(self._follow)
         shelf.removed.connect(self._follow)
+        language.state_changed.connect(self._follow)
 
     def set_other(self, other: QWidget) -> None:
         """Give the view that is shown while there are models."""
         self._other = other
-        self.addWidget(other)
+        if self.indexOf(other) < 0:
+            self.addWidget(other)
         self._follow()
 
     def _follow(self, *_: object) -> None:
-        other = self._other
-        self.setCurrentWidget(other if self._shelf.entries and other else self.start)
+        other, has_models = self._other, self._shelf.entries or self._language.state.model
+        self.setCurrentWidget(other if has_models and other else self.start)

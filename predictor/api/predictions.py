@@ -22,8 +22,10 @@ from predictor.services.history.stated import StatedLatency, measured_of
 from predictor.services.history.user_store import UserStore
 from predictor.services.models.names import unique_names
 from predictor.services.prediction import predict as service
+from predictor.services.prediction.energy import RunEnergy, energies
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.predict import KnownTargets
+from predictor.services.prediction.throughput import Throughput, throughputs
 
 Targets = str | Device | Target | Sequence[str | Device | Target] | None
 """Devices and targets: records, names, or ``DEVICE/RUNTIME/PRECISION/tTHREADS``; None for the
@@ -43,6 +45,10 @@ _DISPLAYED: Final = (
     "basis",
     "problem",
 )
+
+
+_RATES: Final = ("per_s", "low80_per_s", "high80_per_s", "alone_per_s", "gain")
+_ENERGIES: Final = ("mj", "low80_mj", "high80_mj", "watts")
 
 
 class MeasuredLatency(NamedTuple):
@@ -77,6 +83,8 @@ class Predictions(Table):
         targets: the targets.
         predictions: the records, one a row.
         budget_ms: latency that is allowed; None for no budget.
+        throughputs: one a row where they were requested, None without a latency; else empty.
+        energies: the same, None where nothing is known of the power.
     """
 
     def __init__(
@@ -85,11 +93,18 @@ class Predictions(Table):
         targets: Sequence[Target],
         predictions: Sequence[Prediction],
         budget_ms: float | None = None,
+        throughputs: Sequence[Throughput | None] = (),
+        energies: Sequence[RunEnergy | None] = (),
     ) -> None:
         self.models, self.targets = tuple(models), tuple(targets)
         self.predictions, self.budget_ms = tuple(predictions), budget_ms
+        self.throughputs, self.energies = tuple(throughputs), tuple(energies)
         labels = [name for name in unique_names(models) for _ in targets]
-        super().__init__([_row(*pair) for pair in zip(labels, predictions, strict=True)])
+        rows = [_row(*pair) for pair in zip(labels, predictions, strict=True)]
+        for names, values in ((_RATES, throughputs), (_ENERGIES, energies)):
+            for row, value in zip(rows, values, strict=False):
+                row |= {name: getattr(value, name, None) for name in names}
+        super().__init__(rows)
 
     def svg(self) -> str:
         """Return the chart of the latencies with their 80 % intervals, the fastest first."""
@@ -206,6 +221,8 @@ def predict(
     measured: Sequence[MeasuredLatency] = (),
     store: Store = None,
     record: bool = False,
+    throughput: bool = False,
+    energy: bool = False,
 ) -> Predictions:
     """Predict models on targets, as ``ctm predict`` does.
 
@@ -220,6 +237,8 @@ def predict(
         measured: latencies that you measured of the one model.
         store: of what you measured before.
         record: whether the predictions are stored, as those of the command line are.
+        throughput: whether rows have items a second with as many runs at once as pay.
+        energy: whether rows have the energy of a run.
 
     Raises:
         InputError: a model, a target or another argument is wrong.
@@ -230,4 +249,11 @@ def predict(
         predictions = context.predicted()
         if record:
             user_store.record(context.models, predictions)
-    return Predictions(context.models, context.targets, predictions, budget_ms)
+    rates: list[Throughput | None] = []
+    joules: list[RunEnergy | None] = []
+    count = len(context.targets)
+    for place, model in enumerate(context.models):
+        row = predictions[place * count : (place + 1) * count]
+        rates += throughputs(model, context.targets, row) if throughput else []
+        joules += energies(model, context.targets, row, context.measured) if energy else []
+    return Predictions(context.models, context.targets, predictions, budget_ms, rates, joules)

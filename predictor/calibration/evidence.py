@@ -11,8 +11,9 @@ from the closest target that was measured under the same runtime.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -162,7 +163,7 @@ class Evidence:
 
     def networks_of(self, keys: Keys) -> list[int]:
         """Return of how many networks each of T targets was measured; 0 where it was not."""
-        networks = dict(zip(self.keys.targets(), self.networks.tolist(), strict=True))
+        networks = _networks_by_target(self)
         return [networks.get(target, 0) for target in keys.targets()]
 
     def have(self, keys: Keys) -> list[bool]:
@@ -254,6 +255,11 @@ def _likeness(a: Keys, b: Keys) -> Floats:
     alike = np.exp(-np.abs(ours[:, None] - theirs) / _LIKE_THREADS)
     likeness: Floats = alike * np.where(a.precision[:, None] == b.precision, 1.0, OTHER_PRECISION)
     return likeness
+
+
+@lru_cache(maxsize=2)  # asked of each device and configuration by itself
+def _networks_by_target(evidence: Evidence) -> Mapping[tuple[str, ...], int]:
+    return dict(zip(evidence.keys.targets(), evidence.networks.tolist(), strict=True))
 
 
 def _covariance(a: Keys, b: Keys, scales: Scales) -> tuple[Floats, Integers]:

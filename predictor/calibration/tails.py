@@ -14,7 +14,7 @@ from typing import Final
 
 from predictor.core.metrics import Family
 from predictor.core.percentiles import Z80
-from predictor.core.records import Target
+from predictor.core.records import Device, Target
 from predictor.core.resources import resources_dir
 from predictor.core.run_facts import Spread, Tail
 
@@ -38,8 +38,12 @@ def spread_of(target: Target, batch: int) -> Spread | None:
     """
     if batch != 1:
         return None
-    kind = _KINDS.get(target.device.family, "")
-    return _spreads().get((target.configuration.runtime, kind))
+    return _spreads().get((target.configuration.runtime, kind_of(target.device)))
+
+
+def kind_of(device: Device) -> str:
+    """Return the kind of a device as submitters to MLPerf state it; empty of any other."""
+    return _KINDS.get(device.family, "")
 
 
 @cache

@@ -24,7 +24,17 @@ MAX_SERVERS: Final = 64
 _UNIT: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _MAX_BYTES: Final = 100_000
-_KEYS: Final = ("schema", "id", "name", "units", "mode", "power_w", "host_cores", "sources")
+_KEYS: Final = (
+    "schema",
+    "id",
+    "name",
+    "units",
+    "mode",
+    "power_w",
+    "host_cores",
+    "price",
+    "sources",
+)
 _UNIT_KEYS: Final = ("device", "count")
 _FIX: Final = "correct the file; docs/loads.md has an example"
 
@@ -48,6 +58,7 @@ class BoxFile:
         mode: power mode that its devices run in; empty for their usual clocks.
         power_w: budget of the whole box in watts; None where nothing is stated.
         host_cores: cores of the host; None for those of its processor.
+        price: in whatever currency the loads state theirs; None where none is stated.
         sources: of these facts, by field.
     """
 
@@ -57,6 +68,7 @@ class BoxFile:
     mode: str = ""
     power_w: float | None = None
     host_cores: int | None = None
+    price: float | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -106,6 +118,7 @@ class _Fields:
             mode=self._text("mode") if "mode" in self._content else "",
             power_w=self._number("power_w"),
             host_cores=None if cores is None else round(cores),
+            price=self._number("price"),
             sources=self._sources(),
         )
 

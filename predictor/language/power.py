@@ -44,6 +44,14 @@ def power_share(shares: Mapping[Part, float]) -> float:
     """
     reading = sum(share for part, share in shares.items() if part in READING)
     waiting = sum(share for part, share in shares.items() if part in WAITING)
+    return share_of_parts(reading, waiting)
+
+
+def share_of_parts(reading: float, waiting: float) -> float:
+    """Return the share of the stated power, at most 1, by shares of the time; the rest multiplies.
+
+    Cards that the fit never saw, on kernels of other kinds: research/docs/results/power.md.
+    """
     rest = max(1 - reading - waiting, 0.0)
     return min(OF_READING * reading + OF_MULTIPLYING * rest + OF_WAITING * waiting, 1.0)
 

@@ -20,7 +20,10 @@ from predictor.presentation import verdict, wording
 from predictor.presentation.report import Tone
 
 # The answer stands where a narrow window shows it.
-_FIRST: Final = ("model", "latency", "device", "runtime", "precision", "interval80", "basis")
+_FIRST: Final = (
+    "model", "latency", "tokens", "first", "device", "runtime", "precision", "interval80",
+    "tokens80", "basis",
+)  # fmt: skip
 # Doubts are several sentences: cut as names are, they would lose their middle.
 _LONGEST_REMARK: Final = 1000
 
@@ -36,6 +39,29 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRates:
+    """How fast a language model answers on a device, where other models have a latency.
+
+    Attributes:
+        weights: format of the weights.
+        per_s: new tokens a second of all sequences; None without a number.
+        low_per_s, high_per_s: 80 % interval of it.
+        first_ms: from the prompt to the first token; None without a number.
+        first_low_ms, first_high_ms: 80 % interval of it.
+        prompt: tokens of the prompt.
+    """
+
+    weights: str
+    per_s: float | None = None
+    low_per_s: float | None = None
+    high_per_s: float | None = None
+    first_ms: float | None = None
+    first_low_ms: float | None = None
+    first_high_ms: float | None = None
+    prompt: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionRow:
     """One prediction with the words that the prediction itself does not carry.
 
@@ -47,6 +73,7 @@ class PredictionRow:
         family: kind of compute unit, as in ``Family``.
         notes: assumptions about the model, in whole sentences.
         batch: that its target asks for; 0 for the model's own.
+        tokens: of a language model, whose prediction has no latency; None of any other.
     """
 
     prediction: Prediction
@@ -56,6 +83,19 @@ class PredictionRow:
     family: str = ""
     notes: tuple[str, ...] = ()
     batch: int = 0
+    tokens: TokenRates | None = None
+
+    @property
+    def has_number(self) -> bool:
+        """Whether it has a latency, or a rate of tokens."""
+        value = self.prediction.latency_ms if self.tokens is None else self.tokens.per_s
+        return value is not None
+
+    @property
+    def precision(self) -> str:
+        """Precision of the run, of a language model the format of its weights."""
+        precision = self.prediction.configuration.precision.value
+        return precision if self.tokens is None else self.tokens.weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +170,36 @@ def latency_title(unit: LatencyUnit) -> str:
     return "FPS" if unit is LatencyUnit.FPS else f"Latency ({unit})"
 
 
-def axis_title(unit: LatencyUnit) -> str:
-    """Return the title of a chart's axis of latencies in ``unit``."""
-    return "Frames per second" if unit is LatencyUnit.FPS else latency_title(unit)
+def axis_title(unit: LatencyUnit, *, has_tokens: bool = False) -> str:
+    """Return the title of a chart's axis of latencies in ``unit``, and of first tokens."""
+    if unit is LatencyUnit.FPS:
+        return "Frames per second"
+    return f"Latency, or first token ({unit})" if has_tokens else latency_title(unit)
+
+
+def run_text(row: PredictionRow) -> str:
+    """Return runtime and precision as they stand beside a device: ``llama.cpp q4_k_m``."""
+    if row.tokens is None:
+        return wording.runtime_text(row.prediction.configuration)
+    runtime = row.prediction.configuration.runtime
+    return row.tokens.weights if runtime == UNKNOWN else f"{runtime} {row.tokens.weights}"
+
+
+def configuration_words(row: PredictionRow) -> str:
+    """Return how a row runs in a few words: ``llama.cpp, q4_k_m, batch 8``."""
+    configuration = row.prediction.configuration
+    if row.tokens is None:
+        return wording.configuration_text(configuration)
+    runtime = "" if configuration.runtime == UNKNOWN else configuration.runtime
+    words = (runtime, row.tokens.weights, wording.rest_text(configuration))
+    return ", ".join(filter(None, words))
+
+
+def tokens_text(tokens: TokenRates, unit: LatencyUnit) -> str:
+    """Return the rate and the first token in words: ``547 tokens/s, first token 13.9 ms``."""
+    of_time = LatencyUnit.MS if unit is LatencyUnit.FPS else unit
+    first = wording.number(wording.in_unit(tokens.first_ms, of_time, 1))
+    return f"{wording.number(tokens.per_s)} tokens/s, first token {first} {of_time}"
 
 
 def no_number(prediction: Prediction) -> str:
@@ -256,6 +323,35 @@ def _likely_text(row: PredictionRow, context: TableContext) -> str:
     return wording.NOTHING if part is None else verdict.likelihood(part)
 
 
+def _of_tokens(
+    column_id: str, title: str, fact: Callable[[TokenRates], float | None], help_text: str
+) -> PredictionColumn:
+    """Return a column of numbers that language models alone have."""
+
+    def value(row: PredictionRow, _: TableContext) -> float | None:
+        return None if row.tokens is None else fact(row.tokens)
+
+    return PredictionColumn(
+        id=column_id,
+        titles=_titled(title, Place.COMPARE),
+        text=lambda row, context: wording.number(value(row, context)),
+        value=value,
+        help=help_text,
+        is_needed=_has_tokens,
+    )
+
+
+def _has_tokens(rows: Sequence[PredictionRow], _: TableContext) -> bool:
+    return any(row.tokens is not None for row in rows)
+
+
+def _token_ends(row: PredictionRow, _: TableContext) -> str:
+    tokens = row.tokens
+    if tokens is None or tokens.low_per_s is None:
+        return wording.NOTHING
+    return f"{wording.number(tokens.low_per_s)} – {wording.number(tokens.high_per_s)}"
+
+
 def _memory_tone(row: PredictionRow, _: TableContext) -> Tone:
     return Tone.BAD if row.prediction.fits_memory is False else Tone.PLAIN
 
@@ -303,11 +399,11 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
     PredictionColumn(id="device", titles=_titled("Device", _C, _H, _T), text=_device),
     PredictionColumn(id="target", titles=_titled("Target", _R), text=_device),
     PredictionColumn(id="runtime", titles=_titled("Runtime", _C, _H, _T), text=_runtime),
-    _words(
-        "precision",
-        _titled("Precision", _C, _H, _T),
-        lambda p: p.configuration.precision.value,
-        " ".join(precision.explanation for precision in Precision if precision.explanation),
+    PredictionColumn(
+        id="precision",
+        titles=_titled("Precision", _C, _H, _T),
+        text=lambda row, _: row.precision,
+        help=" ".join(precision.explanation for precision in Precision if precision.explanation),
     ),
     _count("threads", _titled("Threads", _C, _H, _T), lambda c: c.threads, wording.threads_text),
     _count("batch", _titled("Batch", _C, _H), lambda c: c.batch, wording.batch_text),
@@ -319,8 +415,23 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
     _p50(
         "latency",
         {_C: "{latency}", _T: "P50 {unit}", _R: "P50 {unit}"},
+        is_needed=lambda rows, _: any(row.tokens is None for row in rows) or not rows,
     ),
     _INTERVAL80,
+    _of_tokens("tokens", "Tokens/s", lambda t: t.per_s, "New tokens a second of a language model."),
+    PredictionColumn(
+        id="tokens80",
+        titles=_titled("80 % of tokens/s", _C),
+        text=_token_ends,
+        help="The interval of the tokens a second.",
+        is_needed=_has_tokens,
+    ),
+    _of_tokens(
+        "first",
+        "First token (ms)",
+        lambda t: t.first_ms,
+        "Time of a language model from the prompt to the first token.",
+    ),
     _time(
         "predicted",
         _titled("Predicted ({unit})", _C),

@@ -101,6 +101,9 @@ class _Stage:
         elif self.batcher is not None:
             for _ in range(count):
                 self.batcher.submit(item)
+        elif self._station.servers == 1:
+            # They follow one another, and nothing of an item begins before its last run ends.
+            self._station.submit(count * self._seconds[item], self._complete, item)
         else:
             seconds = self._seconds[item]
             for _ in range(count):

@@ -20,11 +20,13 @@ class Station:
         servers: jobs that are served at once.
 
     Attributes:
+        servers: jobs that are served at once.
         busy_s: seconds that servers worked, all together.
     """
 
     def __init__(self, events: Events, servers: int = 1) -> None:
         self.busy_s = 0.0
+        self.servers = servers
         self._events = events
         self._idle = servers
         self._waiting: deque[tuple[Service, Action, object]] = deque()

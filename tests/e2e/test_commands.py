@@ -201,18 +201,18 @@ def test_this_machine_as_measured_gives_a_number_where_its_system_tells_too_litt
 
 
 def test_store_tells_what_it_holds(
-    ctm_process: Run, mobilenet: Path, own_store: Path, tmp_path: Path
+    ctm: Run, ctm_process: Run, mobilenet: Path, own_store: Path, tmp_path: Path
 ) -> None:
-    ctm_process("predict", mobilenet, "--device", "tesla-t4")
+    ctm("predict", mobilenet, "--device", "tesla-t4")
     other = tmp_path / "other.db"
 
     info = json.loads(ctm_process("store", "info", "--json").stdout)
-    empty = json.loads(ctm_process("store", "info", "--json", "--store", other).stdout)
+    empty = json.loads(ctm("store", "info", "--json", "--store", other).stdout)
 
     assert info["path"] == str(own_store)
     assert info["records"]["predictions"] == 1
     assert empty["records"]["predictions"] == 0
-    assert str(own_store) in ctm_process("store", "info").stdout
+    assert str(own_store) in ctm("store", "info").stdout
 
 
 def test_store_check_finds_damage(ctm: Run, mobilenet: Path, own_store: Path) -> None:
@@ -243,11 +243,11 @@ def hostile_file(folder: Path, kind: str) -> Path:
 @pytest.mark.parametrize("command", ["predict", "inspect"])
 @pytest.mark.parametrize("kind", ["missing", "empty", "text", "zip", "folder"])
 def test_a_file_that_is_no_model_is_one_sentence(
-    ctm_process: Run, tmp_path: Path, command: str, kind: str
+    ctm: Run, tmp_path: Path, command: str, kind: str
 ) -> None:
     path = hostile_file(tmp_path, kind)
 
-    done = ctm_process(command, path, "--json")
+    done = ctm(command, path, "--json")
 
     assert_one_sentence(done, 2, str(path))
 

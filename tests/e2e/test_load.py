@@ -61,7 +61,7 @@ def test_a_device_or_a_box_stands_before_the_table(ctm: Run, tmp_path: Path) -> 
     assert wrong.returncode == 2
     assert "its ending is .txt" in wrong.stderr
     assert "cpu (ncnn, fp16)" in text.stdout
-    assert "W on average" not in text.stdout  # nothing is stated of its watts
+    assert "Joules of cpu are of the whole board" in text.stdout
 
 
 @pytest.mark.parametrize(

@@ -15,22 +15,22 @@ from pytestqt.qtbot import QtBot
 
 from conftest import PATIENCE_MS
 from ctm_gui.application import Application
-from ctm_gui.later import ENGINE, PLOTS, WINDOWS, FirstFrame, Later
+from ctm_gui.later import CONTENT, ENGINE, PLOTS, WINDOWS, FirstFrame, Later
 from ctm_gui.window.pages import PAGES, modules_of
 from tests.support.paints import Paints
 
 ROOT = Path(__file__).resolve().parents[2]
 VIEWS = modules_of(PAGES)
-EVERYTHING = (*PLOTS, *VIEWS, *ENGINE, *WINDOWS)
+EVERYTHING = (*PLOTS, *CONTENT, *VIEWS, *ENGINE, *WINDOWS)
 LOADED_BEFORE = """
 import sys
 from pathlib import Path
 from ctm_gui.application import Application
-from ctm_gui.later import ENGINE, PLOTS, WINDOWS
+from ctm_gui.later import CONTENT, ENGINE, PLOTS, WINDOWS
 from ctm_gui.window.pages import PAGES, modules_of
 application = Application(Path("store.db"), Path("window.ini"))
 application.window.show()
-late = {*PLOTS, *modules_of(PAGES), *ENGINE, *WINDOWS}
+late = {*PLOTS, *CONTENT, *modules_of(PAGES), *ENGINE, *WINDOWS}
 print(sorted(late & set(sys.modules)))
 application.close()
 """

@@ -12,10 +12,12 @@ _OF_RESEARCH = {
     "memory": "peak memory and fallbacks against what AI Hub publishes",
     "generation": "language models, on devices left out",
     "nas": "latency predictors on neural architecture search spaces",
+    "power": "watts of cards and boards under load, on silicon left out",
     "physics": "parts of the physics, each left out or replaced in turn",
     "selectors": "selectors of reference networks, on silicon left out",
     "systems": "the systems of published papers on the same measurements",
     "tails": "P90 and P99 over the median, on chips left out",
+    "throughput": "what several runs at once bring, on systems left out",
 }
 _SUBJECTS = {
     **{name: (f"ctm_research.commands.{name}", text) for name, text in _OF_RESEARCH.items()},

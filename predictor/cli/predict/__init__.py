@@ -32,6 +32,17 @@ def add_predict(parser: Parser) -> None:
         help="what more of each fact of the device, another precision, batch or number of threads "
         "would change",
     )
+    parser.add_argument(
+        "--throughput",
+        action="store_true",
+        help="items a second with the batches or streams that the runtime would choose, where "
+        "published rates show what they bring",
+    )
+    parser.add_argument(
+        "--energy",
+        action="store_true",
+        help="energy of a run, where the power of the device is stated or was measured",
+    )
     _add_clocks(parser)
     _add_many(parser)
 
@@ -107,6 +118,7 @@ def add_explain(parser: Parser) -> None:
     """Add the options of ``ctm explain``: a prediction with its operators and its sensitivity."""
     parser.description = "Say where the time of each model goes on each device, and what moves it."
     _add_options(parser)
+    parser.set_defaults(throughput=False, energy=False)
     parser.set_defaults(operators=True, sensitivity=True, rows=None, jobs=1, shard=(1, 1))
     parser.set_defaults(cluster=None, cluster_ca=None, cluster_cert=None, cluster_key=None)
     parser.set_defaults(resume=False, csv_style=CsvStyle.POINT, mode="", clock="", measured_at=[])

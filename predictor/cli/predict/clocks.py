@@ -119,7 +119,7 @@ def _check_alone(options: argparse.Namespace) -> None:
     Raises:
         InputError: operators, sensitivity or node data are requested too.
     """
-    for name in ("operators", "sensitivity", "node_data", "trace"):
+    for name in ("operators", "sensitivity", "energy", "node_data", "trace"):
         if getattr(options, name):
             raise InputError(
                 f"--{name.replace('_', '-')}",

@@ -16,6 +16,7 @@ from predictor.cli.console import Console
 from predictor.cli.measured import measured_of, stated_latencies
 from predictor.cli.model_text import dimension_lines
 from predictor.cli.predict.clocks import add_points, clocks_of_options
+from predictor.cli.predict.supplements import add_supplements, supplements_of
 from predictor.core.errors import InputError
 from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.prediction import Prediction
@@ -61,6 +62,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     predictions: list[Prediction] = []
     sensitivity_rows: list[Sensitivity | None] = []
     points: list[dict[str, object]] = []
+    added: list[dict[str, object]] = []
     with closing(predicting.PredictionStore(options.store)) as store:
         measured = store.signatures([*targets, *(latency.target for latency in latencies)])
         open_engine(options.engine)  # while the models are read
@@ -74,16 +76,18 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
                 from predictor.cli.predict.sensitivity import sensitivities
 
                 of_row = sensitivities(options, model, targets, row, measured, measurements)
+            supplements = supplements_of(options, model, targets, row, measured)
             if not options.json:
                 from predictor.cli.predict.text import model_text
 
                 text = model_text(options, model, targets, row, measured, of_row)
-                text = "\n\n".join([text, *clocked.sentences])
+                text = "\n\n".join([text, *supplements.blocks(targets), *clocked.sentences])
                 console.result(("\n" if models else "") + text)
             models.append(model)
             predictions += row
             sensitivity_rows += of_row
             points += clocked.entries
+            added += supplements.entries(len(row))
         code = failed[-1].exit_code if failed else 0
         if not models:
             return code
@@ -95,6 +99,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
                 options, models, targets, predictions, measured, sensitivity_rows
             )
             add_points(document, points)
+            add_supplements(document, added)
             _print_document(console, models, document | store.not_stored)
         _print_rest(options, console, models, targets, predictions)
         stored = store.exit_code(console, "the predictions were not stored")

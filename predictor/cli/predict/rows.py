@@ -106,6 +106,8 @@ def _check_options(options: argparse.Namespace) -> None:
         "--json": options.json,
         "--operators": options.operators,
         "--sensitivity": options.sensitivity,
+        "--throughput": options.throughput,
+        "--energy": options.energy,
         "--node-data": options.node_data is not None,
         "--trace": options.trace is not None,
         "--budget-ms": options.budget_ms is not None,

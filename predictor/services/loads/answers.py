@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from predictor.services.loads.costs import RunCost
+from predictor.services.loads.prices import LoadCost
 from predictor.services.loads.records import Box, Load, Stage, Stream
 from predictor.services.serving.records import Between
 
@@ -114,6 +115,7 @@ class Answer:
         memory: by where it is.
         watts: that the runs draw on average, idle time apart; None where no power is stated.
         budget_w: of the box or its mode; None where none is stated.
+        cost: from stated prices; None where none is stated.
         simulated: items.
     """
 
@@ -128,6 +130,7 @@ class Answer:
     memory: tuple[MemoryAnswer, ...]
     watts: Between | None
     budget_w: float | None
+    cost: LoadCost | None
     simulated: int
 
     @property

@@ -74,7 +74,7 @@ def box_of_load(load: Load, catalogue: Catalogue) -> Box:
         where = load.file.line_of(source, load.box_line)
         key = f"{source}: {error.subject}"
         raise KeyedError(load.file.path, where, key, error.reason, error.action) from error
-    facts = {key: values[key] for key in ("mode", "power_w", "memory_gb", "host_cores")
+    facts = {key: values[key] for key in ("mode", "power_w", "memory_gb", "host_cores", "price")
              if key in values}  # fmt: skip
     box = replace(box, **facts)
     check_mode(box, lambda reason: load.wrong(load.box_line, "mode", reason))
@@ -117,6 +117,7 @@ def box_entry(box: Box) -> dict[str, object]:
         "shared_bandwidth_bytes_per_s": box.bandwidth_bytes_per_s,
         "host_cores": box.cores,
         "power_w": box.power_w,
+        "price": box.price,
         "sources": dict(box.sources),
     }
 
@@ -138,6 +139,7 @@ def _of_file(entry: BoxFile, catalogue: Catalogue) -> Box:
         mode=entry.mode,
         power_w=entry.power_w,
         host_cores=entry.host_cores,
+        price=entry.price,
         sources=entry.sources,
     )
 
@@ -174,5 +176,6 @@ _BOX: Final[Readers] = {
     "mode": (one_text, "the name of a power mode"),
     "power_w": (lambda value: number(value, 0.0, 1e6), "a number of watts over 0"),
     "memory_gb": (lambda value: number(value, 0.0, 1e6), "a number over 0"),
+    "price": (lambda value: number(value, 0.0, 1e9), "a price over 0"),
     "host_cores": (lambda value: integer(value, 1, 4096), "a whole number from 1"),
 }

@@ -32,6 +32,7 @@ from predictor.services.loads.placement import (
     rows_of,
     simulation_of,
 )
+from predictor.services.loads.prices import load_cost
 from predictor.services.loads.records import AUTO, Box, Load, Stage
 from predictor.services.loads.simulate import Draw, Scaled, Simulation
 from predictor.services.serving.records import Between
@@ -154,6 +155,7 @@ class _Carrying:
         binding = self._binding(streams, units)
         placed = self._assignment, self._all_costs
         advisor = Advisor(load, self._box, *placed, binding, self._cost)
+        watts = watts_of(load.streams, self._costs)
         return Answer(
             load=load,
             box=self._box,
@@ -164,8 +166,9 @@ class _Carrying:
             binding=binding,
             advice=advisor.all(),
             memory=self._memory(),
-            watts=watts_of(load.streams, self._costs),
+            watts=watts,
             budget_w=budget_watts(self._box),
+            cost=load_cost(load, self._box, watts),
             simulated=sum(len(latency) for run in runs for latency in run.latency_ms),
         )
 

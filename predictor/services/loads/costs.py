@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from predictor.core.records import (
     Basis,
     Device,
     Measurement,
-    OperatingPoint,
     Precision,
     Target,
     TargetId,
@@ -24,21 +23,19 @@ from predictor.core.records import (
 from predictor.cost.clocks import ClockModel
 from predictor.cost.columns import Columns, byte_ratios
 from predictor.cost.engine import NOTHING_MEASURED
-from predictor.devices.operating import clocks_of, default_clocks, power_modes
+from predictor.devices.operating import clocks_of
 from predictor.graph.model import Model
-from predictor.graph.scaling import at_batch
 from predictor.services.loads.records import Box, Stage, Stream, Unit
 from predictor.services.prediction.assumptions import needs_quantising
-from predictor.services.prediction.clocks import at_clocks, clock_model, energy_of
-from predictor.services.prediction.engines import open_engine
+from predictor.services.prediction.batches import SIZES, batch_times
+from predictor.services.prediction.clocks import at_clocks, clock_model
+from predictor.services.prediction.energy import RunEnergy, at_point, energies
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
 from predictor.services.prediction.targets import resolve_targets
 from predictor.services.prediction.variants import ERROR_CORRELATION
 from predictor.services.serving.records import Between
 
 Floats = NDArray[np.float64]
-
-_SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128)  # of batches that are predicted
 
 
 class Evidence(NamedTuple):
@@ -60,7 +57,8 @@ class RunCost:
         shared: float64 [S], the part of that error that models on the unit have in common.
         traffic_bytes: that a run moves.
         memory_bytes: that its largest batch takes; None where it is not known.
-        energy_mj: of a run with its 80 % interval; None where no power is stated.
+        energy_mj: of a run with its 80 % interval; None where no power is known.
+        power: in words, whose power that is of; empty where none is known.
         needs_quantising: whether it is of an INT8 model that the user still has to make.
     """
 
@@ -71,6 +69,7 @@ class RunCost:
     traffic_bytes: float
     memory_bytes: float | None
     energy_mj: tuple[float, float, float] | None
+    power: str = ""
     needs_quantising: bool = False
 
     @property
@@ -101,25 +100,26 @@ def run_costs(
     """
     targets = [target_of(stage, unit) for _, unit in places]
     predictions = predict([model], targets, "", *evidence)
+    usual = energies(model, targets, predictions, evidence.measured)
     ratios = _batch_ratios(model, targets, stage.batch)
     traffic = Columns.of(model.graph).traffic_by_width
     costs = []
     followed: dict[TargetId, ClockModel] = {}
-    for place, target, prediction, ratio in zip(
-        places, targets, predictions, ratios.T, strict=True
+    for place, target, prediction, energy, ratio in zip(
+        places, targets, predictions, usual, ratios.T, strict=True
     ):
         box, unit = place
         point = box.point(unit)
-        clocked = prediction
+        clocked, drawn = prediction, energy
         if point is not None and prediction.latency_ms is not None:
             if target.id not in followed:
                 followed[target.id] = clock_model(model, target)
             clocks = clocks_of(unit.device, point)
             clocked = at_clocks(prediction, followed[target.id], target, clocks, point).prediction
-        point = point or _usual_point(unit.device)
+            drawn = at_point(clocked, point)
         _, activation_ratio = byte_ratios([target.configuration.precision])
         traffic_bytes = float(activation_ratio[0] @ traffic)
-        costs.append(_run_cost(stage, model, clocked, point, ratio, traffic_bytes))
+        costs.append(_run_cost(stage, model, clocked, drawn, ratio, traffic_bytes))
     return costs
 
 
@@ -155,11 +155,10 @@ def _run_cost(
     stage: Stage,
     model: Model,
     prediction: Prediction,
-    point: OperatingPoint | None,
+    energy: RunEnergy | None,
     ratio: Floats,
     traffic_bytes: float,
 ) -> RunCost:
-    energy = None if point is None else energy_of(prediction, point)
     memory = prediction.memory
     grown = 0 if memory is None else memory.activations_bytes * (stage.batch - 1)
     latency_ms = math.nan if prediction.latency_ms is None else prediction.latency_ms
@@ -171,6 +170,7 @@ def _run_cost(
         traffic_bytes=traffic_bytes,
         memory_bytes=None if memory is None else float(memory.peak_bytes + grown),
         energy_mj=None if energy is None else (energy.mj, energy.low80_mj, energy.high80_mj),
+        power="" if energy is None else energy.evidence,
         needs_quantising=needs_quantising(model, prediction),
     )
 
@@ -187,13 +187,6 @@ def in_precision(stage: Stage, precision: Precision) -> Stage:
     return replace(stage, precision=precision.value)
 
 
-def _usual_point(device: Device) -> OperatingPoint | None:
-    """Return the mode with a stated power that has a device's usual clocks; None without one."""
-    usual = default_clocks(device)
-    modes = [point for point in power_modes(device) if point.power_w is not None]
-    return next((point for point in modes if clocks_of(device, point) == usual), None)
-
-
 def _batch_ratios(model: Model, targets: Sequence[Target], batch: int) -> Floats:
     """Return the P50 of batches of 1 to ``batch`` runs over that of one, float64 [batch, targets].
 
@@ -201,13 +194,8 @@ def _batch_ratios(model: Model, targets: Sequence[Target], batch: int) -> Floats
     """
     if batch == 1:
         return np.ones((1, len(targets)))
-    sizes = sorted({size for size in _SIZES if size < batch} | {batch})
-    graphs = [at_batch(model.graph, size) for size in sizes]
-    latency_ms = open_engine().predict(graphs, targets, NOTHING_MEASURED).latency_ms
-    with np.errstate(invalid="ignore"):
-        ratio = latency_ms / latency_ms[0]
-    # A larger batch is never faster, and never takes longer than its runs one after the other.
-    ratio = np.minimum(np.maximum.accumulate(ratio), np.array(sizes)[:, None])
+    sizes = sorted({size for size in SIZES if size < batch} | {batch})
+    ratio = batch_times(model.graph, targets, sizes).ratio
     places = np.arange(1, batch + 1)
     return np.stack([np.interp(places, sizes, column) for column in ratio.T], axis=1)
 

@@ -16,7 +16,7 @@ SCHEMA: Final = "ctm-load/1"
 
 def load_document(answer: Answer) -> dict[str, object]:
     """Return the document: every key is always there, null where there is no number."""
-    load = answer.load
+    load, cost = answer.load, answer.cost
     return {
         "schema": SCHEMA,
         "box": box_entry(answer.box),
@@ -41,6 +41,8 @@ def load_document(answer: Answer) -> dict[str, object]:
         "memory": [asdict(memory) for memory in answer.memory],
         **_between("watts", answer.watts),
         "budget_w": answer.budget_w,
+        **_between("cost_per_hour", None if cost is None else cost.per_hour),
+        **_between("cost_per_million_items", None if cost is None else cost.per_million),
         "simulated_items": answer.simulated,
         "seed": load.seed,
         "draws": load.draws,

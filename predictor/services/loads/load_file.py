@@ -12,7 +12,7 @@ from predictor.core.errors import InputError
 from predictor.core.files import read_text
 from predictor.core.records import Precision
 from predictor.core.toml_tables import Readers, TomlTables, integer, number, one_text, texts
-from predictor.services.loads.records import AUTO, Load, Stage, Stream
+from predictor.services.loads.records import AUTO, Load, Prices, Stage, Stream
 
 MAX_RATE: Final = 10_000.0
 MAX_STREAMS: Final = 1000
@@ -52,20 +52,34 @@ def parse_tables(text: str, path: Path) -> TomlTables:
     return TomlTables.parse(text, path, _FIX)
 
 
+def load_of_tables(content: Mapping[str, Any]) -> Load:
+    """Return a load whose tables a program states; paths are from the working folder.
+
+    Raises:
+        InputError: a key is unknown or wrong.
+    """
+    return load_of(TomlTables(Path("load"), content, [], _FIX))
+
+
 def load_of(file: TomlTables) -> Load:
     """Return the load of the tables of a file.
 
     Raises:
         InputError: a key is unknown or wrong; with its line.
     """
-    tables = file.named("stream", frozenset({"box", "simulation"}))
+    tables = file.named("stream", frozenset({"box", "cost", "simulation"}))
     lines = iter(_headers(file, "stream.stage"))
     streams = tuple(_stream(file, line, table, lines) for line, table in tables)
     _check_distinct(file, streams)
     box_line, box = _table(file, "box")
     line, simulation = _table(file, "simulation")
     values = file.values(line, simulation, _SIMULATION)
-    return Load(file=file, streams=streams, box=box, box_line=box_line, **values)
+    cost_line, cost = _table(file, "cost")
+    prices = Prices(**{
+        name.removeprefix("price_"): value
+        for name, value in file.values(cost_line, cost, _COST).items()
+    })  # fmt: skip
+    return Load(file=file, streams=streams, box=box, box_line=box_line, prices=prices, **values)
 
 
 def _headers(file: TomlTables, name: str) -> list[int]:
@@ -257,6 +271,11 @@ _STAGE: Final[Readers] = {
     "precision": (_one_of(list(Precision)), f"one of {', '.join(Precision)}"),
     "threads": (lambda value: integer(value, 1, 1024), "a whole number from 1"),
     "dims": (_dims, "a table of whole numbers from 1"),
+}
+_COST: Final[Readers] = {
+    "years": (lambda value: number(value, 0.0, 100.0), "a number of years over 0"),
+    "price_per_hour": (lambda value: number(value, 0.0, 1e9), "a price over 0"),
+    "price_per_kwh": (lambda value: number(value, 0.0, 1e9), "a price over 0"),
 }
 _SIMULATION: Final[Readers] = {
     "seed": (lambda value: integer(value, 0), "a whole number from 0"),

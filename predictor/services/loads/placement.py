@@ -1,18 +1,17 @@
-"""Which stage runs on which unit: those that the load leaves open, by all assignments."""
+"""Which stage runs on which unit: those that the load leaves open, by the least strain."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from predictor.core.records import Target
+from predictor.services.loads.branches import OPEN, Option, Stages, lowest_strain
 from predictor.services.loads.costs import RunCost, target_of
-from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream
+from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream, Unit
 from predictor.services.loads.simulate import Simulation
 
-MAX_ASSIGNMENTS: Final = 4096
 Costs = Mapping[tuple[int, int], Mapping[str, RunCost]]
 """Costs of a stage by unit, by the places of its stream and of itself."""
 Assignment = tuple[tuple[str, ...], ...]
@@ -53,30 +52,78 @@ def rows_of(assignment: Assignment, costs: Costs) -> list[list[RunCost]]:
 
 
 def best_assignment(load: Load, box: Box, costs: Costs) -> Assignment:
-    """Return the assignment that leaves the most room; all of them are compared.
+    """Return the assignment that leaves the most room, as if all of them were compared.
 
     The room of one is that of its busiest unit, or of the stream whose stages together come
-    closest to its deadline. Of equal ones the first counts, in the order of the box's units.
+    closest to its deadline. Of equal ones it is always the same.
 
     Raises:
-        InputError: a stage has a number on no unit, or there are too many assignments.
+        InputError: a stage has a number on no unit, or the search is too long.
     """
     choices = [
-        [_candidates(load, stage, costs[i, j]) for j, stage in enumerate(stream.stages)]
+        _candidates(load, stage, costs[i, j])
         for i, stream in enumerate(load.streams)
+        for j, stage in enumerate(stream.stages)
     ]
-    flat = [names for row in choices for names in row]
-    if math.prod(map(len, flat)) > MAX_ASSIGNMENTS:
+    if all(len(names) == 1 for names in choices):
+        return _rows([names[0] for names in choices], load.streams)
+    chosen = lowest_strain(_stages(load, box, costs, choices))
+    if chosen is None:
         first = next(s for stream in load.streams for s in stream.stages if s.unit == AUTO)
         raise load.wrong(
             first.line,
             "unit",
-            f"over {MAX_ASSIGNMENTS:,} assignments of stages to units; name the unit of some",
+            "too many assignments of stages to units are alike; name the unit of some",
         )
-    assignments = [_rows(names, load.streams) for names in itertools.product(*flat)]
-    if len(assignments) == 1:
-        return assignments[0]
-    return min(assignments, key=lambda assignment: _strain(load, box, assignment, costs))
+    names = [row[place] for row, place in zip(choices, chosen, strict=True)]
+    return _rows(names, load.streams)
+
+
+def _stages(load: Load, box: Box, costs: Costs, choices: Sequence[Sequence[str]]) -> Stages:
+    """Return all stages with their work on each unit and what the search asks of a choice."""
+    rows = iter(choices)
+    units = list(box.units)
+    options: list[list[Option]] = []
+    run_ms: list[list[float]] = []  # of the runs of an item
+    for i, stream in enumerate(load.streams):
+        for j, stage in enumerate(stream.stages):
+            names = next(rows)
+            options.append(
+                [Option(units.index(n), work_of(stream, stage, costs[i, j][n], box.units[n]))
+                 for n in names]
+            )  # fmt: skip
+            run_ms.append([item_ms(stage, costs[i, j][n], box.units[n]) for n in names])
+
+    def strain(choice: Sequence[int]) -> float:
+        names = [row[place] for row, place in zip(choices, choice, strict=True)]
+        return _strain(load, box, _rows(names, load.streams), costs)
+
+    fastest = [min(row) for row in run_ms]
+
+    def late(choice: Sequence[int]) -> float:
+        left = iter(
+            row[place] if place != OPEN else lowest
+            for row, place, lowest in zip(run_ms, choice, fastest, strict=True)
+        )
+        share = 0.0
+        for stream in load.streams:
+            times = {stage.name: next(left) for stage in stream.stages}
+            if stream.deadline_ms is not None:
+                share = max(share, path_ms(stream, times) / stream.deadline_ms)
+        return share
+
+    return Stages(options, strain, late)
+
+
+def work_of(stream: Stream, stage: Stage, cost: RunCost, unit: Unit) -> float:
+    """Return the share of a unit's time that a stage needs in full batches, memory apart."""
+    runs_per_s = stream.rate_per_s * stream.count * stage.per_item
+    return runs_per_s * float(cost.batch_ms[-1]) / 1000 / len(cost.batch_ms) / unit.count
+
+
+def item_ms(stage: Stage, cost: RunCost, unit: Unit) -> float:
+    """Return the time of the runs of an item alone on a unit."""
+    return math.ceil(stage.per_item / unit.count) * float(cost.batch_ms[0])
 
 
 def path_ms(stream: Stream, run_ms: Mapping[str, float]) -> float:
@@ -95,11 +142,10 @@ def path_ms(stream: Stream, run_ms: Mapping[str, float]) -> float:
 
 def alone_ms(stream: Stream, row: Sequence[RunCost], box: Box, names: Sequence[str]) -> float:
     """Return the time in ms of an item of a stream alone on the box."""
-    run_ms = {}
-    for stage, cost, name in zip(stream.stages, row, names, strict=True):
-        count = math.ceil(stage.per_item / box.units[name].count)
-        run_ms[stage.name] = count * float(cost.batch_ms[0])
-    return path_ms(stream, run_ms)
+    stages = zip(stream.stages, row, names, strict=True)
+    return path_ms(
+        stream, {stage.name: item_ms(stage, cost, box.units[name]) for stage, cost, name in stages}
+    )
 
 
 def _strain(load: Load, box: Box, assignment: Assignment, costs: Costs) -> float:

@@ -99,6 +99,7 @@ class Box:
         power_w: budget in watts; None where none is stated.
         memory_gb: stated of the box; None for that of its devices.
         host_cores: stated of the box; None for those of its processor.
+        price: of the box, in the user's currency; None where none is stated.
         sources: of the facts of the box, by field.
     """
 
@@ -109,6 +110,7 @@ class Box:
     power_w: float | None = None
     memory_gb: float | None = None
     host_cores: int | None = None
+    price: float | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -147,6 +149,21 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """Prices beside that of the box, in the user's currency; 0 where none is stated.
+
+    Attributes:
+        years: that a box is used.
+        per_hour: rent of the box.
+        per_kwh: of electricity.
+    """
+
+    years: float = 3.0
+    per_hour: float = 0.0
+    per_kwh: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """A load file.
 
@@ -159,6 +176,7 @@ class Load:
         items: that are simulated, of all streams and draws together.
         draws: of the uncertain latencies.
         chance: with which the load has to hold.
+        prices: that its cost is of.
     """
 
     file: TomlTables
@@ -169,6 +187,7 @@ class Load:
     items: int = 40_000
     draws: int = 40
     chance: float = 0.9
+    prices: Prices = Prices()
 
     def wrong(self, line: int, key: str, reason: str) -> KeyedError:
         """Return the error of a key, with its line."""

@@ -15,6 +15,7 @@ from predictor.services.loads.answers import (
     StreamAnswer,
 )
 from predictor.services.loads.choice import BoxChoice
+from predictor.services.loads.prices import LoadCost
 from predictor.services.loads.records import Load
 from predictor.services.serving.records import Between
 from predictor.services.serving.sentences import percent
@@ -91,13 +92,31 @@ def _resources(answer: Answer) -> Iterator[str]:
     for stream in answer.streams:
         if stream.joules is not None:
             yield f"{stream.stream.name}: {_interval(stream.joules)} J an item, of its runs alone."
+    yield from dict.fromkeys(
+        f"Joules of {stage.unit} are {stage.cost.power}."
+        for stream in answer.streams
+        for stage in stream.stages
+        if stream.joules is not None and stage.cost.power
+    )
     if answer.watts is not None:
         budget = answer.budget_w
         of = "" if budget is None else f" of {number(budget)} W"
         yield f"Runs draw {_interval(answer.watts)} W on average{of}; idle time is not counted."
+    if answer.cost is not None:
+        yield _cost(answer.cost)
+
+
+def _cost(cost: LoadCost) -> str:
+    parts = " and ".join(filter(None, [", ".join(cost.parts[:-1]), cost.parts[-1]]))
+    return (
+        f"It costs {_interval(cost.per_hour)} an hour, {_interval(cost.per_million)} a million "
+        f"items: {parts}."
+    )
 
 
 def _interval(value: Between) -> str:
+    if value.low == value.high:
+        return number(value.median)
     return f"{number(value.median)} ({number(value.low)} – {number(value.high)})"
 
 

@@ -25,7 +25,7 @@ from predictor.presentation.wording import configuration_text, number, percent, 
 from predictor.services.prediction.attention import token_label
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
-from predictor.services.report.request import Pair, ReportRequest, leading
+from predictor.services.report.request import Pair, ReportedModel, ReportRequest, leading
 from predictor.services.report.words import (
     Field,
     brief,
@@ -70,7 +70,7 @@ def explained_pairs(
         request: models, targets and predictions.
         cancel: asks to stop.
         report: called for each pair.
-        fastest_only: whether only the fastest target of each model is explained.
+        fastest_only: whether only the chosen or fastest target of each model is explained.
 
     Raises:
         CancelledError: it was cancelled.
@@ -78,7 +78,7 @@ def explained_pairs(
     pairs = [
         pair
         for model in request.models
-        for pair in _leading_first(request.pairs_of(model))[: 1 if fastest_only else None]
+        for pair in _leading_first(model, request)[: 1 if fastest_only else None]
     ]
     explained = []
     for place, pair in enumerate(pairs):
@@ -91,19 +91,20 @@ def explained_pairs(
     return tuple(explained)
 
 
-def _leading_first(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs that have a number, the one that is named the fastest before the others."""
+def _leading_first(model: ReportedModel, request: ReportRequest) -> list[Pair]:
+    """Return the pairs of a model that have a number, the chosen one or the fastest first."""
+    pairs = request.pairs_of(model)
     numbers = [pair for pair in pairs if pair.prediction.latency_ms is not None]
     if not numbers:
         return []
-    first = leading(numbers)
+    first = next(filter(request.is_chosen, numbers), leading(numbers))
     return [first, *(pair for pair in numbers if pair is not first)]
 
 
 def fastest_per_model(explained: Sequence[Explained]) -> list[Explained]:
-    """Return each model's explanation on its fastest target, in the order of the models."""
+    """Return each model's explanation on its chosen or fastest target, in order of the models."""
     fastest: dict[str, Explained] = {}
-    for one in explained:  # a model's fastest target comes first
+    for one in explained:  # that target comes first
         fastest.setdefault(one.pair.model.label, one)
     return list(fastest.values())
 

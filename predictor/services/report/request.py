@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from predictor.core.prediction import Prediction
-from predictor.core.records import Measurement, Precision, Target
+from predictor.core.records import Measurement, Precision, RunId, Target
 from predictor.core.stored import StoredSignature
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
@@ -92,6 +92,8 @@ class ReportRequest:
         sensitivity: returns that of one model's prediction on one target; None leaves it out.
         language: runs of language models.
         loads: answers on loads.
+        chosen: label of a model and run of a target that the report explains; None for the fastest
+            target of the model that takes longest.
     """
 
     models: tuple[ReportedModel, ...]
@@ -109,6 +111,11 @@ class ReportRequest:
     sensitivity: Callable[[Model, Target], Sensitivity] | None = None
     language: tuple[LanguageRun, ...] = ()
     loads: tuple[Answer, ...] = ()
+    chosen: tuple[str, RunId] | None = None
+
+    def is_chosen(self, pair: Pair) -> bool:
+        """Whether the user looks at a pair."""
+        return (pair.model.label, pair.target.run_id) == self.chosen
 
     def target_name(self, target: Target) -> str:
         """Return the name of a target's device as it stands in a sentence.

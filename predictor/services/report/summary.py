@@ -29,6 +29,10 @@ _MODELS_NAMED = 12
 _TARGETS_NAMED = 3
 # Probabilities between these do not answer whether a budget is met.
 _UNSURE = (0.1, 0.9)
+_INT8 = (
+    "INT8 stands for a quantised model that is still to be made: its results differ, and how far "
+    "is not predicted here."
+)
 _MEASURE_IT = "measure it there to be sure"
 _WARNINGS: tuple[tuple[str, Callable[[Prediction], bool]], ...] = (
     ("Does not fit in the memory of {}.", lambda p: p.fits_memory is False),
@@ -181,9 +185,18 @@ def _advice(request: ReportRequest, explained: Sequence[Explained]) -> Iterator[
             yield report.Cell(
                 f"{brief(one.pair.model.label)} on {target}. {one.sensitivity.sentence}"
             )
+    if _names_int8(request, explained):
+        yield report.Cell(_INT8, tone=report.Tone.WARN)
     warnings = [(brief(model.label), tuple(_warnings(model, request))) for model in models]
     for sentence in (*by_sentence(warnings), *assumed(request)):
         yield report.Cell(sentence, tone=report.Tone.WARN)
+
+
+def _names_int8(request: ReportRequest, explained: Sequence[Explained]) -> bool:
+    """Whether the answer has a number of a quantised model that is still to be made."""
+    advised = (one.sensitivity.alternatives for one in explained if one.sensitivity)
+    runs = (needs_quantising(pair.model.model, pair.prediction) for pair in request.pairs())
+    return any(other.needs_quantising for others in advised for other in others) or any(runs)
 
 
 def _warnings(model: ReportedModel, request: ReportRequest) -> Iterator[str]:

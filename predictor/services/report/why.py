@@ -25,6 +25,7 @@ BOUNDS = ("compute", "memory", "launch")
 _POINTS = 300
 _TYPES = 5
 _FACTS = 3
+_BATCH = "batch"  # kind of an alternative
 _MIN_CHANGE = 1e-3  # of the latency
 _ROOFLINE_NOTE = (
     "Each mark is an operator, as large as its share of the time; those that multiply nothing are "
@@ -33,12 +34,15 @@ _ROOFLINE_NOTE = (
 
 
 def why_section(request: ReportRequest, explained: Sequence[Explained]) -> report.Section:
-    """Return the pictures of the model that takes longest, on its fastest target.
+    """Return the pictures of the chosen pair, else of the model that takes longest, on its fastest.
 
     Of each other model a sentence states the same on its fastest target.
     """
-    fastest = fastest_per_model(explained)
-    order = sorted(fastest, key=lambda one: one.pair.prediction.latency_ms or 0.0, reverse=True)
+
+    def rank(one: Explained) -> tuple[bool, float]:
+        return request.is_chosen(one.pair), one.pair.prediction.latency_ms or 0.0
+
+    order = sorted(fastest_per_model(explained), key=rank, reverse=True)
     blocks = [*_pictures(order[0], request), *_other_models(order[1:], request)] if order else []
     return report.Section(
         report.SectionId.WHY, "Where the time goes, and what would change it", tuple(blocks)
@@ -55,6 +59,8 @@ def _pictures(one: Explained, request: ReportRequest) -> Iterator[report.Block]:
     if one.sensitivity and one.sensitivity.sentence:
         yield report.Heading("What would change it", "one thing at a time, the rest as it is")
         yield _changes(one, one.sensitivity, request.budget_ms)
+        if any(alternative.kind == _BATCH for alternative in one.sensitivity.alternatives):
+            yield _rates(one, one.sensitivity)
 
 
 def _other_models(further: Sequence[Explained], request: ReportRequest) -> Iterator[report.Block]:
@@ -136,6 +142,7 @@ def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) 
     changes += [
         (capitalised(alternative.words), 1 / alternative.throughput_factor)
         for alternative in sensitivity.alternatives
+        if alternative.kind != _BATCH  # a call of it takes longer
     ]
     bars = [
         report.Bar(
@@ -154,6 +161,22 @@ def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) 
     return report.BarChart(
         axis="ms for one inference", series=("",), bars=tuple(bars), budget=line, budget_text=words
     )
+
+
+def _rates(one: Explained, sensitivity: Sensitivity) -> report.BarChart:
+    """Return the items a second now and in larger batches."""
+    prediction = one.pair.prediction
+    now = 1000.0 * batch_of(prediction.configuration) / (prediction.latency_ms or 1.0)
+    rates = [("As it is", 1.0, prediction.latency_ms)] + [
+        (capitalised(alternative.words), alternative.throughput_factor, alternative.latency_ms)
+        for alternative in sensitivity.alternatives
+        if alternative.kind == _BATCH
+    ]
+    bars = []
+    for words, factor, call_ms in rates:
+        text = f"{number(now * factor)} a second, {number(call_ms)} ms a call"
+        bars.append(report.Bar(label=words, detail="", series=0, value=now * factor, text=text))
+    return report.BarChart(axis="Items a second", series=("",), bars=tuple(bars))
 
 
 def _changed(words: str, factor: float, now_ms: float, budget: float | None) -> report.Bar:

@@ -36,7 +36,7 @@ _PARTS: Final = ("reading", "multiplying", "waiting")
 
 
 @dataclass(frozen=True, slots=True)
-class _Powered:
+class Powered:
     """A published average power.
 
     Attributes:
@@ -60,7 +60,7 @@ def watt_figures(folder: Path, devices: Mapping[str, Device]) -> list[dict[str, 
     Raises:
         InputError: a table is missing or damaged.
     """
-    rows = [*_argonne(folder, devices), *_splitwise(folder, devices)]
+    rows = powered_rows(folder, devices)
     figures = [_figure("nothing", rows, rows)]
     for silicon in sorted({row.silicon for row in rows}):
         rest = [row for row in rows if row.silicon != silicon]
@@ -68,7 +68,16 @@ def watt_figures(folder: Path, devices: Mapping[str, Device]) -> list[dict[str, 
     return figures
 
 
-def _figure(left_out: str, fitted: list[_Powered], judged: list[_Powered]) -> dict[str, object]:
+def powered_rows(folder: Path, devices: Mapping[str, Device]) -> list[Powered]:
+    """Return the published averages of language models.
+
+    Raises:
+        InputError: a table is missing or damaged.
+    """
+    return [*_argonne(folder, devices), *_splitwise(folder, devices)]
+
+
+def _figure(left_out: str, fitted: list[Powered], judged: list[Powered]) -> dict[str, object]:
     weights = _fit(fitted)
     errors = np.abs([row.shares @ weights / row.power - 1 for row in judged])
     shares = {f"{name}, %": round(100 * w) for name, w in zip(_PARTS, weights, strict=True)}
@@ -81,12 +90,12 @@ def _figure(left_out: str, fitted: list[_Powered], judged: list[_Powered]) -> di
     }
 
 
-def _fit(rows: list[_Powered]) -> Floats:
+def _fit(rows: list[Powered]) -> Floats:
     columns = np.array([row.shares / row.power for row in rows])
     return not_negative(columns, np.ones(len(rows)))
 
 
-def _argonne(folder: Path, devices: Mapping[str, Device]) -> Iterator[_Powered]:
+def _argonne(folder: Path, devices: Mapping[str, Device]) -> Iterator[Powered]:
     for row in read_rows(folder / "kernels" / "llm_serving" / "argonne_power.csv", ()):
         runtime, model = _FRAMEWORKS.get(row["Framework"]), row["Model"].split("/")[-1]
         device = devices[_ARGONNE[row["Hardware"]]]
@@ -100,7 +109,7 @@ def _argonne(folder: Path, devices: Mapping[str, Device]) -> Iterator[_Powered]:
         yield from _powered(SERVED_MODELS[model], device, run, watts / stated)
 
 
-def _splitwise(folder: Path, devices: Mapping[str, Device]) -> Iterator[_Powered]:
+def _splitwise(folder: Path, devices: Mapping[str, Device]) -> Iterator[Powered]:
     """Yield its rows of Llama 2 70B whose power was read."""
     for row in read_rows(folder / "kernels" / "llm_serving" / "splitwise_perf.csv", ()):
         power = float(row["average_power_median"])
@@ -116,9 +125,7 @@ def _splitwise(folder: Path, devices: Mapping[str, Device]) -> Iterator[_Powered
         yield from _powered("Llama-2-70B", devices[_SPLITWISE[row["hardware"]]], run, power)
 
 
-def _powered(
-    model: str, device: Device, run: GenerationRequest, power: float
-) -> Iterator[_Powered]:
+def _powered(model: str, device: Device, run: GenerationRequest, power: float) -> Iterator[Powered]:
     (result,) = generate(MODELS[model], [device], run)
     if result.end_to_end is not None:
         shares = result.end_to_end.shares
@@ -127,4 +134,4 @@ def _powered(
             for parts in (READING, WAITING)
         )
         parts = np.array([reading, max(1 - reading - waiting, 0.0), waiting])
-        yield _Powered(silicon_of(device), parts, power)
+        yield Powered(silicon_of(device), parts, power)

@@ -133,10 +133,10 @@ def test_the_latency_over_an_only_clock_is_a_curve(
     slowest = float(plane.latency_ms.max())
     box = view.plot.canvas.getViewBox()
     assert box.viewRange()[1] == pytest.approx([0.0, 1.05 * slowest])
-    assert view.plot.canvas.getPlotItem().getAxis("left").labelText == "Latency (ms)"
+    assert view.plot.canvas.getAxis("left").labelText == "Latency (ms)"
     window.options.set_unit(LatencyUnit.FPS)
     assert box.viewRange()[1] == pytest.approx([0.0, 1.05e3 / plane.latency_ms.min()])
-    assert view.plot.canvas.getPlotItem().getAxis("left").labelText == "Frames per second"
+    assert view.plot.canvas.getAxis("left").labelText == "Frames per second"
     # At any height of the plot: the clock alone is chosen.
     canvas = view.plot.canvas
     middle = QPointF(float(plane.columns[12]), box.viewRange()[1][1] / 2)

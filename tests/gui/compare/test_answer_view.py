@@ -43,11 +43,12 @@ def shown_lines(answer: AnswerView) -> int:
 
 def test_three_models_have_a_line_each_until_more_is_asked_for(qtbot, answer: AnswerView) -> None:
     answer.show_text("\n".join([*MODELS, NOTE]))
-    qtbot.waitUntil(lambda: shown_lines(answer) == 3)
-    lines = answer.label.text().split("\n")
+    qtbot.waitUntil(lambda: shown_lines(answer) == 4)
+    *lines, last = answer.label.text().split("\n")
     assert [line.split(":")[0] for line in lines] == [line.split(":")[0] for line in MODELS]
     assert all(line.endswith("…") for line in lines)
-    assert NOTE in answer.label.toolTip()
+    assert last == NOTE
+    assert MODELS[0] in answer.label.toolTip()
     assert NOTE in answer.text()
 
     QTest.keyClick(answer.more_button, Qt.Key.Key_Space)
@@ -55,7 +56,7 @@ def test_three_models_have_a_line_each_until_more_is_asked_for(qtbot, answer: An
     assert answer.more_button.text() == "Less"
     qtbot.waitUntil(lambda: shown_lines(answer) == 7)
     QTest.mouseClick(answer.more_button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: shown_lines(answer) == 3)
+    qtbot.waitUntil(lambda: shown_lines(answer) == 4)
 
 
 def test_an_answer_that_fits_is_whole_and_has_no_button(qtbot, answer: AnswerView) -> None:

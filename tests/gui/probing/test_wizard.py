@@ -186,12 +186,15 @@ def test_an_unfinished_session_is_listed_and_goes_on(
     assert states == [ProbeState.MEASURED] * 2
 
 
+@pytest.mark.parametrize("from_first_page", [True, False])
 def test_a_stopped_session_can_end_with_what_it_has(
     wizard: ProbingWizard,
     presenter: ProbingPresenter,
     store: Path,
     qtbot: QtBot,
     long_plan: ProbePlan,
+    *,
+    from_first_page: bool,
 ) -> None:
     presenter.start(long_plan, wizard.target_page.choice)
     wizard.show_page(MEASURE)
@@ -202,11 +205,16 @@ def test_a_stopped_session_can_end_with_what_it_has(
     assert "the session can go on" in page.state.text()
     assert not page.stop_button.isVisible()
     assert page.go_on_button.isVisible()
-    click(qtbot, wizard.back_button)
-    assert wizard.pages.currentIndex() == TARGET
-    qtbot.waitUntil(wizard.target_page.end_button.isVisible, timeout=WAIT_MS)
-    click(qtbot, wizard.target_page.end_button)
-    qtbot.waitUntil(lambda: not wizard.target_page.sessions.isVisible(), timeout=WAIT_MS)
+    if from_first_page:
+        click(qtbot, wizard.back_button)
+        assert wizard.pages.currentIndex() == TARGET
+        qtbot.waitUntil(wizard.target_page.end_button.isVisible, timeout=WAIT_MS)
+        click(qtbot, wizard.target_page.end_button)
+        qtbot.waitUntil(lambda: not wizard.target_page.sessions.isVisible(), timeout=WAIT_MS)
+    else:
+        assert wizard.next_button.text() == "&End and Show Result"
+        click(qtbot, wizard.next_button)
+        qtbot.waitUntil(page_is(wizard, RESULT), timeout=WAIT_MS)
     (session,) = on_store(store, lambda probing: probing.sessions.all())  # type: ignore[misc]
     assert session.finished_ns is not None
 

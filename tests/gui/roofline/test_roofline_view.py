@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 
@@ -97,12 +97,22 @@ def test_what_cannot_be_shown_is_said(view):
     assert "add them to the device" in view._stack.message.text()
 
 
+def test_many_points_come_in_turns_and_are_all_there(qtbot, view, monkeypatch):
+    at_once = view.plot.canvas.grab().toImage()
+    monkeypatch.setattr("ctm_gui.roofline.points_plot._AT_ONCE", 1)
+    monkeypatch.setattr("ctm_gui.roofline.points_plot._A_TURN", 2)
+    view.show_explained(explained_pair())
+    assert view.plot.canvas.grab().toImage() != at_once
+    qtbot.waitUntil(lambda: not view.findChildren(QTimer, "turns"))
+    assert view.plot.canvas.grab().toImage() == at_once
+
+
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_what_binds_is_told_by_shape_too(view, options, theme):
     options.set_theme(theme)
     corners = []
     for bound in range(3):
-        image = view.plot._stamp(bound, 22.0).toImage()
+        image = view.plot.picture.stamp(bound, 22.0).toImage()
         middle, corner = image.width() // 2, round(image.width() / 2 - 9 * image.devicePixelRatio())
         corners.append((image.pixelColor(middle, middle), image.pixelColor(corner, corner)))
     (round_middle, round_corner), (_, square_corner), (ring_middle, _) = corners

@@ -137,9 +137,10 @@ def test_a_hidden_column_gives_its_room_to_the_others_and_takes_it_back(qtbot):
     with qtbot.waitExposed(view):
         view.show()
     before = [view.columnWidth(i) for i in range(3)]
-    view.set_column_visible("c1", visible=False)
+    assert view.set_columns_visible({"c1": False})
     assert view.columnWidth(1) == 0
-    view.set_column_visible("c1", visible=True)
+    assert view.set_columns_visible({"c1": True, "c0": True})
+    assert not view.set_columns_visible({"c1": True})
     assert [view.columnWidth(i) for i in range(3)] == before
 
 

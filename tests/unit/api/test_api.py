@@ -24,6 +24,7 @@ from predictor.api import (
     comparison,
     explanation,
     generation,
+    loads,
     models,
     probing,
     serving,
@@ -53,6 +54,7 @@ RESULTS = (
     choices.Choices,
     generation.Generations,
     serving.Servings,
+    loads.Carried,
 )
 
 
@@ -328,3 +330,53 @@ def test_the_reader_is_started_once_and_ahead(monkeypatch: pytest.MonkeyPatch) -
 
     assert started == [1]
     assert models.reader() is models.reader()
+
+
+_LOAD = {
+    "stream": [
+        {"name": "camera", "rate": 5, "stage": [{"name": "see", "model": str(MOBILENET)}]},
+    ],
+    "simulation": {"items": 1000, "draws": 10},
+}
+
+
+def test_a_load_is_carried_as_by_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = "[[stream.stage]]\nname = 'see'\n"
+    text = f"[[stream]]\nname = 'camera'\nrate = 5\n{stage}model = '{MOBILENET.name}'\n"
+    file = tmp_path / "load.toml"
+    file.write_text(f"{text}[simulation]\nitems = 1000\ndraws = 10\n")
+    program.main(["load", str(file), "--device", "rpi5", "--json"])
+    document = json.loads(capsys.readouterr().out)
+
+    carried = ctm.carry(file, devices="rpi5")
+
+    assert carried.document == document
+    assert carried.holds
+    assert carried.sentence == document["sentence"]
+    assert carried.column("p99_ms") == [document["streams"][0]["p99_ms"]]
+    assert ctm.carry(_LOAD, devices="rpi5").rows == carried.rows
+
+
+def test_a_load_without_a_box_or_with_two_is_refused() -> None:
+    with pytest.raises(InputError, match="it names no box"):
+        ctm.carry(_LOAD)
+    with pytest.raises(InputError, match="it states a box and devices"):
+        ctm.carry(_LOAD, "jetson-orin-nano", devices="rpi5")
+    with pytest.raises(InputError, match="no unit of"):
+        ctm.carry(_LOAD, devices="rpi5", mode="5W")
+
+
+def test_rates_and_energies_are_columns_where_they_are_requested() -> None:
+    usual = ctm.predict(MOBILENET, ["rtx3060", "rk3588-npu"])
+    rows = ctm.predict(MOBILENET, ["rtx3060", "rk3588-npu"], throughput=True, energy=True)
+
+    assert rows.columns[: len(usual.columns)] == usual.columns
+    assert "per_s" not in usual.columns
+    card, npu = rows.rows
+    assert card["per_s"] > card["alone_per_s"]
+    assert npu["per_s"] == npu["alone_per_s"]
+    assert card["mj"] == pytest.approx(card["watts"] * card["latency_ms"])
+    assert npu["mj"] is None
+    assert rows.energies[1] is None

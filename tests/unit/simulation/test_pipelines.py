@@ -148,3 +148,15 @@ def test_a_hundred_thousand_items_take_about_a_second() -> None:
     start = time.process_time()
     _alone([StageRuns(unit=0, service_s=[_SERVICE_S])], times)
     assert time.process_time() - start < 2.0  # 0.5 s on a quiet machine
+
+
+def test_runs_of_an_item_follow_one_another_on_one_server_and_spread_over_several() -> None:
+    crops = Pipeline([StageRuns(unit=0, service_s=[1.0], per_item=3)], np.array([0.0]))
+    other = Pipeline([StageRuns(unit=0, service_s=[1.0])], np.array([0.5]))
+    one = pass_through([crops, other], [1])
+    assert one.latency_s[0] == pytest.approx(3.0)
+    assert one.latency_s[1] == pytest.approx(3.5)
+    assert one.busy_s == pytest.approx([4.0])
+    two = pass_through([crops, other], [2])
+    assert two.latency_s[0] == pytest.approx(2.0)
+    assert two.latency_s[1] == pytest.approx(1.5)

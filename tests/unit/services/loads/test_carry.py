@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.run_facts import Spread, Tail
 from predictor.core.toml_tables import TomlTables
+from predictor.services.loads import placement
 from predictor.services.loads.costs import RunCost
 from predictor.services.loads.placement import alone_ms, best_assignment, simulation_of
 from predictor.services.loads.records import Box, Load, Stage, Stream, Unit
@@ -173,6 +175,13 @@ def test_the_best_of_all_assignments_is_returned() -> None:
 
     candidates = [(a, b, c) for a in _BOX.units for b in _BOX.units for c in _BOX.units]
     assert best_assignment(load, _BOX, costs) == (min(candidates, key=strain),)
+
+
+def test_a_search_without_end_names_the_stage_to_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placement, "lowest_strain", lambda _: None)
+    costs = {(0, 0): {"gpu": cost(4.0), "npu": cost(5.0)}}
+    with pytest.raises(InputError, match="too many assignments of stages to units are alike"):
+        best_assignment(_load(_stream(_stage("detect", "auto"))), _BOX, costs)
 
 
 def test_an_item_alone_takes_the_longest_way() -> None:

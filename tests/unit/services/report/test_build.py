@@ -472,7 +472,7 @@ def test_pictures_are_of_the_model_that_takes_longest_on_its_fastest_target() ->
     report = build_report(request, USUAL_SECTIONS)
     why = [block.text for block in of_kind(report, SectionId.WHY, Heading)]
     (roofline,) = of_kind(report, SectionId.WHY, RooflineChart)
-    types, changes = of_kind(report, SectionId.WHY, BarChart)
+    types, changes, rates = of_kind(report, SectionId.WHY, BarChart)
     latency_ms = request.pairs_of(request.models[1])[0].prediction.latency_ms
 
     assert why == ["net1.onnx on Fast", "What would change it", "net0.onnx on Fast"]
@@ -483,6 +483,31 @@ def test_pictures_are_of_the_model_that_takes_longest_on_its_fastest_target() ->
     assert changes.bars[0].value == pytest.approx(latency_ms)
     assert any("+10 %" in bar.label and bar.value < latency_ms for bar in changes.bars)
     assert all(bar.over for bar in changes.bars)
+    # A larger batch is a rate: its call takes longer.
+    assert not [bar.label for bar in changes.bars if bar.label.startswith("Batch")]
+    assert [bar.label for bar in rates.bars[:2]] == ["As it is", "Batch 2"]
+    assert rates.bars[0].value == pytest.approx(1000 / latency_ms)
+    assert rates.axis == "Items a second"
+
+
+def test_the_chosen_pair_is_explained_in_place_of_the_fastest() -> None:
+    small, large = make_model(Op(macs=10**6, read=10**5)), make_model(*TWO)
+    request = make_request(small, large)
+    chosen = replace(request, chosen=("net0.onnx", SLOW.run_id))
+    report = build_report(chosen, USUAL_SECTIONS)
+
+    why = [block.text for block in of_kind(report, SectionId.WHY, Heading)]
+    assert why == ["net0.onnx on Slow", "net1.onnx on Fast"]
+
+
+def test_the_answer_says_what_int8_leaves_open_where_it_names_int8() -> None:
+    caveat = "INT8 stands for a quantised model that is still to be made"
+    eager = make_device("Eager", metrics={**FAST.device.metrics, "int8_tops": 8.0})
+    int8 = replace(eager, configuration=replace(eager.configuration, precision=Precision.INT8))
+    texts = bullet_texts(build_report(make_request(targets=(int8, FAST))), SectionId.SUMMARY)
+    assert [text for text in texts if text.startswith(caveat)]
+    texts = bullet_texts(build_report(make_request()), SectionId.SUMMARY)
+    assert not [text for text in texts if text.startswith(caveat)]
 
 
 def test_only_the_fastest_target_is_explained_without_the_appendix_of_operators() -> None:

@@ -1,0 +1,138 @@
+"""The assignment of stages to units with the least strain, by branch and bound.
+
+A partial assignment is left out where no completion of it beats the best one so far. Three bounds
+say so: the work of the busiest unit; the work of all units together, each weighted by how short of
+it the load is (the dual of the linear relaxation, found once by multiplicative weights); and the
+time of an item alone on its deadline, with every open stage on its fastest unit. What units wait
+for the memory that they share only adds to them.
+
+Reference:
+    Lenstra, Shmoys, Tardos: Approximation algorithms for scheduling unrelated parallel machines,
+    Mathematical Programming 46 (1990), for the relaxation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+MAX_NODES: Final = 200_000
+OPEN: Final = -1
+"""In a choice: a stage without an option yet."""
+_EQUAL: Final = 1e-9  # relative difference of strains that are one
+_ROUNDS: Final = 200
+_PACE: Final = 0.5
+
+
+class Option(NamedTuple):
+    """A unit that a stage may run on.
+
+    Attributes:
+        unit: its place among the units of the box.
+        work: share of the unit's time that the stage needs.
+    """
+
+    unit: int
+    work: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stages:
+    """Stages of all streams in one order.
+
+    Attributes:
+        options: of each stage, in the order of the units.
+        strain: of a complete choice, the place of the option of each stage: exact.
+        late: of a choice with ``OPEN`` stages: time of the slowest stream over its deadline, with
+            open stages on their fastest units.
+    """
+
+    options: Sequence[Sequence[Option]]
+    strain: Callable[[Sequence[int]], float]
+    late: Callable[[Sequence[int]], float]
+
+
+def lowest_strain(stages: Stages, max_nodes: int = MAX_NODES) -> tuple[int, ...] | None:
+    """Return a choice of the least strain, always the same one of equal ones.
+
+    None where more than ``max_nodes`` partial choices would have to be looked at.
+    """
+    return _Search(stages, max_nodes).best()
+
+
+class _Search:
+    """One search, depth first: the largest stage first, on the least busy unit first."""
+
+    def __init__(self, stages: Stages, max_nodes: int) -> None:
+        self._stages, self._nodes = stages, max_nodes
+        options = stages.options
+        units = 1 + max(option.unit for row in options for option in row)
+        self._order = sorted(range(len(options)), key=lambda i: -min(o.work for o in options[i]))
+        self._weights = _unit_weights(options, units)
+        lowest = [min(map(self._weighted, options[place])) for place in self._order]
+        self._open = [*np.cumsum(lowest[::-1])[::-1].tolist(), 0.0]  # of the stages from a rank on
+        self._loads = [0.0] * units
+        self._choice = [OPEN] * len(options)
+        self._best: tuple[int, ...] = ()
+        self._limit = math.inf
+
+    def best(self) -> tuple[int, ...] | None:
+        """Return the choice; None where the search was given up."""
+        return self._best if self._descend(0, 0.0) else None
+
+    def _descend(self, rank: int, weighted: float) -> bool:
+        """Look at the completions of the choice; return whether the search goes on."""
+        self._nodes -= 1
+        if self._nodes < 0:
+            return False
+        if rank == len(self._order):
+            strain = self._stages.strain(self._choice)
+            if strain < self._limit:
+                self._best, self._limit = tuple(self._choice), strain * (1 - _EQUAL)
+            return True
+        place = self._order[rank]
+        row = self._stages.options[place]
+        goes_on = True
+        for index in sorted(range(len(row)), key=lambda i: self._load_with(row[i])):
+            option = row[index]
+            total = weighted + self._weighted(option)
+            before, load = self._loads[option.unit], self._load_with(option)
+            if not goes_on or load >= self._limit or total + self._open[rank + 1] >= self._limit:
+                continue
+            self._choice[place], self._loads[option.unit] = index, load
+            if self._stages.late(self._choice) < self._limit:
+                goes_on = self._descend(rank + 1, total)
+            self._choice[place], self._loads[option.unit] = OPEN, before
+        return goes_on
+
+    def _load_with(self, option: Option) -> float:
+        return self._loads[option.unit] + option.work
+
+    def _weighted(self, option: Option) -> float:
+        return self._weights[option.unit] * option.work
+
+
+def _unit_weights(options: Sequence[Sequence[Option]], units: int) -> list[float]:
+    """Return weights of units, of sum 1, under which the least weighted work is largest."""
+    work = np.full((len(options), units), np.inf)
+    for place, row in enumerate(options):
+        for option in row:
+            work[place, option.unit] = option.work
+    weights = best = np.full(units, 1 / units)
+    bound = 0.0
+    for round_ in range(_ROUNDS):
+        weighted = work * weights
+        chosen = weighted.argmin(axis=1)
+        lowest = weighted[np.arange(len(options)), chosen]
+        if lowest.sum() > bound:
+            bound, best = float(lowest.sum()), weights
+        loads = np.bincount(chosen, work[np.arange(len(options)), chosen], units)
+        step = _PACE / (1 + round_) ** 0.5 / max(float(loads.max()), 1e-300)
+        weights = weights * np.exp(step * loads)
+        weights = weights / weights.sum()
+    result: list[float] = best.tolist()
+    return result

@@ -1,0 +1,115 @@
+"""The page of what several runs at once bring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ctm_research.evaluation.throughput.check import LEAST_SYSTEMS, MOST_ERROR
+from ctm_research.evaluation.throughput.forms import FORMS
+from predictor.presentation.markdown import table
+
+_INTRODUCTION: Final = """\
+A rate is published beside the latency of the same network on the same system: Offline beside
+SingleStream in MLPerf's logs (rate of one accelerator), throughput beside latency on OpenVINO's
+pages (streams chosen by it), runs of Vitis AI on several threads of the host beside one, and the
+best stated batch of PyTorch and TensorFlow beside batch 1. Items in the time of one run, rate times
+latency, are the gain; ln of it is a sum of shares, at least 0, fitted by least absolute errors,
+each device counting the same:
+
+- *batches*: ln of what the best batch of up to 128 brings by the engine that ships, in memory;
+- *cores*: ln of the cores of a processor, of both its sockets where both ran;
+- *bound*: ln of the latency over the bound of an item in a batch of 128;
+- *latency*: ln of the latency in ms.
+
+Left out are networks whose inputs differ in length (RNN-T, 3D-UNet; BERT where its padding is cut
+away), sparse weights, slices of cards and power modes of unknown clocks.
+
+*Error*: of the rate from the measured latency, median over the pairs with their silicon (a class of
+little silicon: their device) left out of the fit, devices counting the same. *By device*: median of
+the devices' medians. *Inside*: pairs in the 80 % interval, whose width the others gave. *From the
+prediction*: error of the rate from the engine's latency, of which it knows most of these systems.
+The form of a class is the one of the least mean error in ln."""
+_BATCHES: Final = """\
+## Batches as predicted
+
+The gain of a stated batch over runs one after the other: MLPerf's queries of 8 samples
+(MultiStream), which several cores of an accelerator may share, and stated batches of frameworks.
+*Error* of the predicted gain, and *none* of no gain at all, median, devices counting the same.
+Nothing is fitted here: `ctm load` takes these batches as they are."""
+_LIMITS: Final = """\
+Rates of MLPerf are those of tuned servers, for a minute to ten, with all inputs at hand: streams
+of cameras do not fill batches by themselves. Offline runs of phones may take more units than the
+NPU."""
+
+
+def throughput_page(figures: Mapping[str, Any], origin: str) -> str:
+    """Return the figures as a Markdown page.
+
+    Args:
+        figures: of the check.
+        origin: sentence on the command that made them.
+    """
+    parts = ["# Several runs at once", origin, _INTRODUCTION, "## What ships", _shipped(figures)]
+    parts += [_too_few(figures), "## All forms", _forms(figures)]
+    parts += [_BATCHES, _batches(figures), _LIMITS]
+    return "\n\n".join(parts) + "\n"
+
+
+def _shipped(figures: Mapping[str, Any]) -> str:
+    rows = []
+    for entry in figures["classes"]:
+        best = entry["forms"][entry["best"]]
+        ships = "yes" if best["error"] <= MOST_ERROR else f"no: over {MOST_ERROR:.0%}"
+        left_out = f"{entry['systems']} {entry['left_out']}"
+        sources, formula = ", ".join(entry["sources"]), _formula(best["shares"])
+        facts = (entry["runtime"], entry["kind"], sources, entry["devices"], left_out)
+        rows.append((*facts, best["pairs"], formula, *_errors(best), ships))
+    header = ("runtime", "kind", "source", "devices", "left out", "pairs", "ln of the gain",
+              "error %", "by device %", "inside %", "from the prediction %", "ships")  # fmt: skip
+    return table(header, rows)
+
+
+def _formula(shares: Mapping[str, float]) -> str:
+    terms = [
+        f"{share:.3f}" if name == "start" else f"{share:.3f} ln({name})"
+        for name, share in shares.items()
+    ]
+    return " + ".join(terms).replace("+ -", "- ")
+
+
+def _errors(form: Mapping[str, Any]) -> tuple[float | None, ...]:
+    values = (form["error"], form["by_device"], form["inside"], form["from_prediction"])
+    return tuple(None if value is None else 100 * value for value in values)
+
+
+def _too_few(figures: Mapping[str, Any]) -> str:
+    names = ", ".join(
+        f"{entry['runtime']} on {entry['kind']} ({entry['devices']})"
+        for entry in figures["too_few"]
+    )
+    return f"Nothing is said of classes of fewer than {LEAST_SYSTEMS} devices: {names or 'none'}."
+
+
+def _forms(figures: Mapping[str, Any]) -> str:
+    """Return the errors of all forms by class, in percent, and what is inside."""
+    header = ("runtime", "kind", *(f"{form} %" for form in FORMS))
+    rows = [
+        (entry["runtime"], entry["kind"], *(_form(entry["forms"].get(form)) for form in FORMS))
+        for entry in figures["classes"]
+    ]
+    return table(header, rows)
+
+
+def _form(form: Mapping[str, Any] | None) -> str | None:
+    return None if form is None else f"{100 * form['error']:.1f} ({100 * form['inside']:.0f})"
+
+
+def _batches(figures: Mapping[str, Any]) -> str:
+    header = ("source", "runtime", "kind", "devices", "pairs", "gain", "error %", "none %")
+    rows = [
+        (entry["source"], entry["runtime"], entry["kind"], entry["devices"], entry["pairs"],
+         f"{entry['gain']:.2f}", 100 * entry["error"], 100 * entry["none_error"])
+        for entry in figures["batches"]
+    ]  # fmt: skip
+    return table(header, rows)
