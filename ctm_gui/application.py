@@ -171,8 +171,8 @@ class Application:
                 self.options.unit,
                 self.options.budget_ms,
                 self.workspace.language.run(),
-                self.window.central.load.answer,
                 self.window.central.explanation.chosen,
+                self.window.central.load.answer,
             )
         )
 

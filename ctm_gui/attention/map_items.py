@@ -113,7 +113,7 @@ class RowNames(PaintedAxis):
 class MetricNames(PaintedAxis):
     """Titles of the two maps, and the names of the metrics under them.
 
-    A few names are read from left to right in two lines, many upwards.
+    A few names are read from left to right in up to three lines, many upwards.
     """
 
     def __init__(self, state: MapState) -> None:
@@ -127,7 +127,7 @@ class MetricNames(PaintedAxis):
         labels = layout.summary.labels if layout is not None else ()
         metrics = QFontMetricsF(self._state.font)
         if len(labels) <= _FEW_METRICS:
-            self.setHeight(_TITLE_PX + 2 * metrics.lineSpacing() + 6)
+            self.setHeight(_TITLE_PX + 3 * metrics.lineSpacing() + 6)
             self._labels = list(labels)
             return
         longest = max((metrics.horizontalAdvance(label) for label in labels), default=0.0)

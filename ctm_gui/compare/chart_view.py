@@ -50,9 +50,15 @@ from predictor.presentation.columns import axis_title
 from predictor.presentation.wording import model_name, number
 
 _LEGEND_PX = 26
+_LEGEND_ROW_PX = 18
+_MAX_ROWS = 4
+_WIDEST_ROW = 1.1  # names of one length share their rows unevenly
 _BUDGET_TEXT_PX = 16
 _SWATCH_PX = 16
 _ENTRY_GAP_PX = 16
+
+
+Entry = tuple[str, Callable[[QRectF], None]]
 
 
 class LegendAxis(PaintedAxis):
@@ -66,7 +72,21 @@ class LegendAxis(PaintedAxis):
     def fit(self) -> None:
         """Take the height of the entries, and of the budget's line of text where there is one."""
         budget = 0 if self._state.budget_x is None else _BUDGET_TEXT_PX
-        self.setHeight(_LEGEND_PX + budget)
+        self.setHeight(self._entries_px + budget)
+
+    @property
+    def _entries_px(self) -> int:
+        """Height of the rows of entries: names of many models need several."""
+        names = [(name, None) for name in self._names]
+        width = max(self.boundingRect().width(), 1.0)
+        rows = math.ceil(_WIDEST_ROW * self._natural_px(names) / width)
+        return _LEGEND_PX + _LEGEND_ROW_PX * (min(max(rows, 1), _MAX_ROWS) - 1)
+
+    @property
+    def _names(self) -> list[str]:
+        """The names of several models; one needs none."""
+        models = self._state.layout.models
+        return list(map(model_name, models)) if len(models) > 1 else []
 
     def boundingRect(self) -> QRectF:
         """Return the axis's rectangle with the room over the names, which the entries use too."""
@@ -80,17 +100,26 @@ class LegendAxis(PaintedAxis):
         painter.setFont(self._state.font)
         room = self.boundingRect().adjusted(PADDING_PX, 0, 0, 0)
         room.setHeight(_LEGEND_PX)
-        self._entries(painter, room)
-        if self._state.budget_x is not None:
-            self._budget(painter, rect.adjusted(0, _LEGEND_PX, 0, 0), self._state.budget_x)
-
-    def _entries(self, painter: QPainter, room: QRectF) -> None:
-        layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
-        names = list(map(model_name, layout.models)) if len(layout.models) > 1 else []
-        entries: list[tuple[str, Callable[[QRectF], None]]] = [
-            (name, partial(self._swatch, painter, series)) for series, name in enumerate(names)
+        height = self._entries_px
+        rows = (height - _LEGEND_PX) // _LEGEND_ROW_PX + 1
+        swatches: list[Entry] = [
+            (name, partial(self._swatch, painter, series))
+            for series, name in enumerate(self._names)
         ]
-        entries += self._marks(painter)
+        in_row = math.ceil(len(swatches) / rows)
+        for row in range(rows):
+            part = swatches[row * in_row : (row + 1) * in_row]
+            marks = self._marks(painter) if row == rows - 1 else []
+            self._entries(painter, room.translated(0, row * _LEGEND_ROW_PX), part, marks)
+        if self._state.budget_x is not None:
+            self._budget(painter, rect.adjusted(0, height, 0, 0), self._state.budget_x)
+
+    def _entries(
+        self, painter: QPainter, room: QRectF, swatches: list[Entry], marks: list[Entry]
+    ) -> None:
+        """Paint a row of models and marks."""
+        metrics, names = QFontMetricsF(self._state.font), [name for name, _ in swatches]
+        entries = [*swatches, *marks]
         # Where not all have room the names go before the marks, of which the hover tells too.
         while len(entries) > len(names) > 0 and self._natural_px(entries) > room.width():
             entries.pop()
@@ -332,6 +361,7 @@ class LatencyChart(QWidget):
             widest = max(widest, name + gap + runs if single else max(name, runs))
         self._state.names_px = min(widest + gap, widest_px)
         self._names.setWidth(self._state.names_px)
+        self._legend.fit()
 
     def _repaint(self) -> None:
         self._bars.refresh()

@@ -38,6 +38,7 @@ from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import Place, PredictionRow, TableContext
 
+_READING = "The models are being read: their latencies come here one by one."
 _NOTHING_YET = "Open a model and tick a target to compare latencies here."
 # Names distinguish the rows: they stay readable, and the table scrolls instead.
 _NAME_WIDTHS_PX = {"model": 190, "device": 220}
@@ -125,9 +126,10 @@ class CompareView(QWidget):
         if not is_fitted:
             self.table.fit_columns()
 
-    def show_missing(self, missing: str) -> None:
+    def show_missing(self, missing: str, *, is_reading: bool = False) -> None:
         """Show what the user has to do before there are rows; empty for nothing."""
         words = f"{missing} to compare latencies here." if missing else _NOTHING_YET
+        words = _READING if is_reading else words
         self._stack.message.setText(words)
 
     @property
@@ -191,7 +193,8 @@ class CompareView(QWidget):
         """Show the present rows in words and in the table; whether its columns are fitted too."""
         self._stack.show_content(visible=len(self._data) > 0)
         of_models = self._data.compared - len(self._tokens.rows)
-        compared = ComparisonColumns(self._data.rows[:of_models])
+        is_all = of_models == len(self._data)
+        compared = self._data if is_all else ComparisonColumns(self._data.rows[:of_models])
         self.heading.set_full_text(title_of(self._data))
         words = summary(compared, self._budget_ms, self._options.unit)
         self.summary.show_text("\n".join(filter(None, (words, self._tokens.sentence))))

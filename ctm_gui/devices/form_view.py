@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from ctm_gui.devices.form import DeviceForm
@@ -204,6 +204,18 @@ class DeviceFormView(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(body)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a width in which no field is cut."""
+        bar = self.verticalScrollBar().sizeHint().width() + 2 * self.frameWidth()
+        width = self._layout.minimumSize().width() + bar
+        return QSize(width, super().minimumSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the width of the fields of another device."""
+        if event.type() is QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
     def build(self) -> Iterator[None]:
         """Build the form from its top, a few fields from one ``yield`` to the next."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtWidgets import QFileDialog, QMenu, QProgressBar, QTabWidget, QWidget
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QMenu,
+    QProgressBar,
+    QSplitter,
+    QTabWidget,
+    QWidget,
+)
 
 from ctm_gui.loads.boxes_view import BoxesView
 from ctm_gui.loads.flow_plot import FlowPlot
@@ -22,6 +29,7 @@ from ctm_gui.widgets.basic import (
     button,
     combo_box,
     fill_box,
+    fill_splitter,
     hbox,
     holder,
     label,
@@ -84,11 +92,18 @@ class LoadView(QWidget):
         self._options, self._presenter = options, presenter
         self._models, self._devices = models, devices
         self._stream, self._stage = 0, 0
+        self.is_built = False
+
+    def build(self) -> Iterator[None]:
+        """Make the parts, some between two ``yield``, from the outside in, see WhyView."""
         self._make_head()
+        yield
         self._make_editor()
+        yield
         self._make_answer()
-        self._arrange()
+        yield
         self._connect()
+        self.is_built = True
         self._show_boxes()
         self.show_draft()
         self._show_results()
@@ -122,6 +137,27 @@ class LoadView(QWidget):
         self.progress_text = label(role="muted", wraps=False)
         self.cancel_button = button("&Cancel", "Stop the simulation.", self._presenter.cancel)
         self.again_button = button("Simulate A&gain", "Simulate the load.", self._presenter.refresh)
+        self.answer = label(role="heading", name="Answer", selectable=True)
+        head = hbox(
+            self.new_button, self.open_button, self.save_button, self.examples_button, 12,
+            named("&Box", self.box_box), (self.box_box, 1),
+            named("&Mode", self.mode_box), self.mode_box,
+            named("Holds with", self.chance_box), self.chance_box, STRETCH,
+        )  # fmt: skip
+        busy = hbox(
+            (self.answer, 1), self.progress_text, self.progress, self.cancel_button,
+            self.again_button,
+        )  # fmt: skip
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.setAccessibleName("Answer and boxes")
+        self._editor, self._pictures = QSplitter(across), QSplitter(across)
+        content = QWidget()
+        self.content = ContentOrMessage(content, name="No load")
+        vbox(head, self.box_note, (self.content, 1), of=self)
+        parts = splitter(down, self._editor, self.tabs, sizes=(300, 270), stretch=(1, 1))
+        vbox(busy, (parts, 1), of=content, margins=0)
 
     def _make_editor(self) -> None:
         self.streams = GridView(GridModel(), "Streams")
@@ -133,24 +169,11 @@ class LoadView(QWidget):
         self.remove_stream = button("Remove Stream", "Remove this stream.", self._remove_stream)
         self.add_stage = button("Add Stage", "Add a stage after the last.", self._add_stage)
         self.remove_stage = button("Remove Stage", "Remove this stage.", self._remove_stage)
-
-    def _make_answer(self) -> None:
-        self.answer = label(role="heading", name="Answer", selectable=True)
-        self.remarks = label(name="What stands behind the answer", selectable=True)
-        self.remarks.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.flow, self.plot = FlowPlot(self._options), LatencyPlot(self._options)
-        self.save_plot = save_button("load", self.plot.save)
-        self.boxes = BoxesView(self._options, self._presenter)
-
-    def _arrange(self) -> None:
-        head = hbox(
-            self.new_button, self.open_button, self.save_button, self.examples_button, 12,
-            named("&Box", self.box_box), (self.box_box, 1),
-            named("&Mode", self.mode_box), self.mode_box,
-            named("Holds with", self.chance_box), self.chance_box, STRETCH,
-        )  # fmt: skip
-        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         tables = QWidget()
+        forms = QWidget()
+        fields = scrolled(forms, "Fields of the stream and of the stage")
+        fields.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        fill_splitter(self._editor, tables, fields, sizes=(560, 440), stretch=(3, 2))
         vbox(
             hbox(self.add_stream, self.remove_stream, STRETCH),
             (self.streams, 1),
@@ -159,36 +182,30 @@ class LoadView(QWidget):
             of=tables,
             margins=(0, 0, 6, 0),
         )
-        forms = holder(
+        vbox(
             label("Stream", "heading"), self.stream_form,
             label("Stage", "heading"), self.stage_form, STRETCH,
+            of=forms, margins=(_GAP_PX, 0, 0, 0),
         )  # fmt: skip
-        for part in (forms, self.remarks):
-            part.setContentsMargins(_GAP_PX, 0, 0, 0)
-        fields = scrolled(forms, "Fields of the stream and of the stage")
-        fields.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         fields.setMinimumWidth(forms.minimumSizeHint().width() + _SCROLL_BAR_PX)
-        editor = splitter(across, tables, fields, sizes=(560, 440), stretch=(3, 2))
-        pictures = splitter(
-            across,
+
+    def _make_answer(self) -> None:
+        self.remarks = label(name="What stands behind the answer", selectable=True)
+        self.remarks.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.remarks.setContentsMargins(_GAP_PX, 0, 0, 0)
+        self.flow, self.plot = FlowPlot(self._options), LatencyPlot(self._options)
+        self.save_plot = save_button("load", self.plot.save)
+        self.boxes = BoxesView(self._options, self._presenter)
+        self.tabs.addTab(self._pictures, "On This Box")
+        self.tabs.addTab(self.boxes, "Which Boxes Hold It")
+        fill_splitter(
+            self._pictures,
             scrolled(self.flow, "Pipelines and units"),
             holder((self.plot, 1), hbox(STRETCH, self.save_plot)),
             scrolled(self.remarks, "What stands behind the answer"),
             sizes=(470, 280, 250),
             stretch=(4, 2, 2),
         )
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
-        self.tabs.setAccessibleName("Answer and boxes")
-        self.tabs.addTab(pictures, "On This Box")
-        self.tabs.addTab(self.boxes, "Which Boxes Hold It")
-        busy = hbox(
-            (self.answer, 1), self.progress_text, self.progress, self.cancel_button,
-            self.again_button,
-        )  # fmt: skip
-        parts = splitter(down, editor, self.tabs, sizes=(300, 270), stretch=(1, 1))
-        self.content = ContentOrMessage(holder(busy, (parts, 1)), name="No load")
-        vbox(head, self.box_note, (self.content, 1), of=self)
 
     def _connect(self) -> None:
         presenter = self._presenter
@@ -355,7 +372,7 @@ class LoadView(QWidget):
     def show_choices(self) -> None:
         """Offer other models and units; what is typed in other fields stays."""
         draft = self._presenter.draft
-        if draft is not None:
+        if draft is not None and self.is_built:
             self.stage_form.show_choices(draft.table(self._stage_place), *self._choices())
 
     def _show_boxes(self) -> None:

@@ -54,16 +54,16 @@ class ReportSubject:
         unit: of the latencies.
         budget_ms: that latencies are compared with, None without one.
         language: returns the run of the Language tab, None where there is none.
-        load: the answer of the page Load, None where there is none.
         chosen: model and target index of the pair that is looked at; None for none.
+        load: the answer of the page Load, None where there is none.
     """
 
     comparison: Comparison
     unit: LatencyUnit
     budget_ms: float | None
     language: Callable[[], LanguageRun | None] = lambda: None
-    load: Answer | None = None
     chosen: tuple[int, int] | None = None
+    load: Answer | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,8 +119,7 @@ class WhyView(QWidget):
         self.larger_button = tool_button("&Larger", "Give the strip the room of the graph.")
         self.larger_button.setCheckable(True)
         self.strip.setCornerWidget(self.larger_button)
-        self.upper.setMinimumHeight(150)
-        self.strip.setMinimumHeight(150)
+        self.strip.setMinimumHeight(190)
         for part, setting in self._splitters:
             part.restoreState(QByteArray(self._settings.get(setting)))
 

@@ -44,6 +44,11 @@ class _Searchable(Protocol):
     def focus_search(self) -> None: ...
 
 
+@runtime_checkable
+class _InPieces(Protocol):
+    def build(self) -> Iterator[None]: ...
+
+
 class _Active(Protocol):
     def set_active(self, *, active: bool) -> None: ...
 
@@ -170,7 +175,7 @@ class CentralViews(QObject):
             self.options.set_budget_ms(budget_ms)
         self.window.show_compared(0)
 
-    def generate_on(self, device_ids: Sequence[str]) -> None:
+    def compare_tokens(self, device_ids: Sequence[str]) -> None:
         """Tick devices, and show the language model on them."""
         self.workspace.selection.select(device_ids, selected=True)
         self.window.show_page("language")
@@ -207,8 +212,12 @@ class CentralViews(QObject):
             for piece in page.pieces:
                 piece(self)
                 yield
-            self._place(page.make(self))
+            view = page.make(self)
+            self._place(view)
             yield
+            if isinstance(view, _InPieces):
+                yield from view.build()
+                refuse_drops(view)
         self._connect()
         self.is_built = True
         self._on_comparison()

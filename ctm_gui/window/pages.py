@@ -145,6 +145,12 @@ def _make_compare(views: CentralViews) -> QWidget:
 
     language = workspace.language
     language.results_changed.connect(lambda: pages.show_tokens(language.results))
+
+    def show_missing() -> None:
+        is_reading = bool(workspace.shelf.pending_count) or workspace.searching
+        chart.show_missing(workspace.comparison.missing, is_reading=is_reading)
+
+    workspace.activity_changed.connect(show_missing)
     views.comparison_displayed.connect(follow)
     views.page_displayed.connect(follow)
     return pages
@@ -243,7 +249,7 @@ def _make_choose(views: CentralViews) -> QWidget:
     view.device_activated.connect(views.show_operators)
     view.measuring_requested.connect(views.probe)
     view.comparing_requested.connect(views.compare)
-    view.tokens_requested.connect(views.generate_on)
+    view.tokens_requested.connect(views.compare_tokens)
     views.followers.append(presenter)
     views.set_active_on(("hardware",), presenter)
     views.page_displayed.connect(lambda now: view.enter() if now == "hardware" else None)

@@ -17,6 +17,8 @@ _NARROW_PX = 1200
 _LEAST_PX = 270
 # What the window has beside and around its views: places, menus, strip, status.
 _FRAME_PX = (84, 132)
+# A window may be as narrow, whatever its view needs.
+_LEAST_WINDOW_PX = 900
 
 
 class Panels(QSplitter):
@@ -76,9 +78,10 @@ class ViewsRoom(QScrollArea):
         views.currentChanged.connect(self.updateGeometry)
 
     def minimumSizeHint(self) -> QSize:
-        """Return what the view needs, at most what the screen has."""
+        """Return what the view needs, at most what the screen has, or a window of 900 pixels."""
         screen = self.screen().availableSize()
-        room = QSize(screen.width() - _FRAME_PX[0], screen.height() - _FRAME_PX[1])
+        width, height = min(screen.width(), _LEAST_WINDOW_PX), screen.height()
+        room = QSize(width - _FRAME_PX[0], height - _FRAME_PX[1])
         return self._views.minimumSizeHint().boundedTo(room)
 
     def sizeHint(self) -> QSize:
@@ -129,7 +132,8 @@ class SidePanels:
         needs = self._pages[self._tabs.currentIndex()].needs_panels
         fits = window.width() >= _NARROW_PX or needs
         # The panels have no part in the least width, whether they are shown or not.
-        needed_px = window.minimumSizeHint().width() + self._panels.needed_px
+        view_px = self._tabs.minimumSizeHint().width() + _FRAME_PX[0]
+        needed_px = view_px + self._panels.needed_px
         fits = fits and window.width() >= needed_px
         visible = fits if self._choice is None else self._choice
         self._panels.setVisible(visible)

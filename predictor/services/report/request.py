@@ -91,9 +91,9 @@ class ReportRequest:
         operators: number of each pair's slowest operators in its table.
         sensitivity: returns that of one model's prediction on one target; None leaves it out.
         language: runs of language models.
-        loads: answers on loads.
         chosen: label of a model and run of a target that the report explains; None for the fastest
             target of the model that takes longest.
+        loads: answers on loads.
     """
 
     models: tuple[ReportedModel, ...]
@@ -110,8 +110,8 @@ class ReportRequest:
     operators: int = MAX_OPERATORS
     sensitivity: Callable[[Model, Target], Sensitivity] | None = None
     language: tuple[LanguageRun, ...] = ()
-    loads: tuple[Answer, ...] = ()
     chosen: tuple[str, RunId] | None = None
+    loads: tuple[Answer, ...] = ()
 
     def is_chosen(self, pair: Pair) -> bool:
         """Whether the user looks at a pair."""
