@@ -138,11 +138,13 @@ class LoadView(QWidget):
         self.cancel_button = button("&Cancel", "Stop the simulation.", self._presenter.cancel)
         self.again_button = button("Simulate A&gain", "Simulate the load.", self._presenter.refresh)
         self.answer = label(role="heading", name="Answer", selectable=True)
+        files = hbox(
+            self.new_button, self.open_button, self.save_button, self.examples_button, STRETCH,
+        )  # fmt: skip
         head = hbox(
-            self.new_button, self.open_button, self.save_button, self.examples_button, 12,
             named("&Box", self.box_box), (self.box_box, 1),
             named("&Mode", self.mode_box), self.mode_box,
-            named("Holds with", self.chance_box), self.chance_box, STRETCH,
+            named("Holds with", self.chance_box), self.chance_box,
         )  # fmt: skip
         busy = hbox(
             (self.answer, 1), self.progress_text, self.progress, self.cancel_button,
@@ -155,7 +157,7 @@ class LoadView(QWidget):
         self._editor, self._pictures = QSplitter(across), QSplitter(across)
         content = QWidget()
         self.content = ContentOrMessage(content, name="No load")
-        vbox(head, self.box_note, (self.content, 1), of=self)
+        vbox(files, head, self.box_note, (self.content, 1), of=self)
         parts = splitter(down, self._editor, self.tabs, sizes=(300, 270), stretch=(1, 1))
         vbox(busy, (parts, 1), of=content, margins=0)
 
