@@ -45,7 +45,7 @@ from predictor.services.serving.records import LanguageRun
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReportSubject:
     """The subject of a report: the window's present comparison.
 
@@ -60,7 +60,7 @@ class ReportSubject:
 
     comparison: Comparison
     unit: LatencyUnit
-    budget_ms: float | None
+    budget_ms: float | None = None
     language: Callable[[], LanguageRun | None] = lambda: None
     chosen: tuple[int, int] | None = None
     load: Answer | None = None
