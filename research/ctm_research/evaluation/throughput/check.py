@@ -110,8 +110,13 @@ def judged_class(key: tuple[str, str], pairs: Sequence[Pair]) -> dict[str, Any]:
         for form in entry["forms"]
         if set(FORMS[form]) <= set(SHIPPED) and (kind == "cpu" or "cores" not in FORMS[form])
     ]
-    entry["best"] = min(may_ship, key=lambda form: entry["forms"][form]["mean_log_error"])
+    entry["best"] = min(may_ship, key=lambda form: _rank(entry["forms"][form]))
     return entry
+
+
+def _rank(form: Mapping[str, Any]) -> tuple[bool, float]:
+    """Return the order of a form: those that may ship first, then by the mean error in ln."""
+    return form["error"] > MOST_ERROR, form["mean_log_error"]
 
 
 def _parts(pairs: Sequence[Pair]) -> tuple[Strings, str]:

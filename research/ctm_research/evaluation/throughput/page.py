@@ -9,7 +9,7 @@ from ctm_research.evaluation.throughput.check import LEAST_SYSTEMS, MOST_ERROR
 from ctm_research.evaluation.throughput.forms import FORMS
 from predictor.presentation.markdown import table
 
-_INTRODUCTION: Final = """\
+_INTRODUCTION: Final = f"""\
 A rate is published beside the latency of the same network on the same system: Offline beside
 SingleStream in MLPerf's logs (rate of one accelerator), throughput beside latency on OpenVINO's
 pages (streams chosen by it), runs of Vitis AI on several threads of the host beside one, and the
@@ -29,7 +29,8 @@ away), sparse weights, slices of cards and power modes of unknown clocks.
 little silicon: their device) left out of the fit, devices counting the same. *By device*: median of
 the devices' medians. *Inside*: pairs in the 80 % interval, whose width the others gave. *From the
 prediction*: error of the rate from the engine's latency, of which it knows most of these systems.
-The form of a class is the one of the least mean error in ln."""
+The form of a class is the one of the least mean error in ln, of those within {MOST_ERROR:.0%} where
+there are any."""
 _BATCHES: Final = """\
 ## Batches as predicted
 
