@@ -167,12 +167,12 @@ class Application:
         yield
         dialog.show_subject(
             ReportSubject(
-                self.workspace.comparison,
-                self.options.unit,
-                self.options.budget_ms,
-                self.workspace.language.run(),
-                self.window.central.explanation.chosen,
-                self.window.central.load.answer,
+                comparison=self.workspace.comparison,
+                unit=self.options.unit,
+                budget_ms=self.options.budget_ms,
+                language=self.workspace.language.run(),
+                chosen=self.window.central.explanation.chosen,
+                load=self.window.central.load.answer,
             )
         )
 

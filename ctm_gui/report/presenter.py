@@ -45,7 +45,7 @@ from predictor.services.serving.records import LanguageRun
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReportSubject:
     """The subject of a report: the window's present comparison.
 

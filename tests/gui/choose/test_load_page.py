@@ -202,7 +202,10 @@ def test_the_report_has_a_section_on_it(
 ) -> None:
     assert window.actions_by_id["report"].isEnabled()
     presenter = ReportPresenter(workspace.recorder)
-    presenter.start(ReportSubject(Comparison(), LatencyUnit.MS, None, load=answer_of(window)))
+    subject = ReportSubject(
+        comparison=Comparison(), unit=LatencyUnit.MS, budget_ms=None, load=answer_of(window)
+    )
+    presenter.start(subject)
     qtbot.waitUntil(lambda: presenter.draft is not None, timeout=WAIT_MS)
     draft = presenter.draft
     assert draft is not None

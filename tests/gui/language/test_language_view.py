@@ -326,7 +326,12 @@ def test_a_report_without_a_ticked_target_says_so(
     assert not window.actions_by_id["report"].isEnabled()
     # It was open already, or the last target went while it was opened.
     report = ReportPresenter(workspace.recorder, window)
-    subject = ReportSubject(workspace.comparison, LatencyUnit.MS, None, presenter.run())
+    subject = ReportSubject(
+        comparison=workspace.comparison,
+        unit=LatencyUnit.MS,
+        budget_ms=None,
+        language=presenter.run(),
+    )
     with qtbot.waitSignal(report.failed, timeout=SETTLE_MS) as failed:
         report.start(subject)
     assert "tick one" in str(failed.args[0])
@@ -394,7 +399,10 @@ def test_the_report_has_the_language_model_without_any_other(
     assert run.results == presenter.results
     report = ReportPresenter(workspace.recorder, window)
     unit, language = LatencyUnit.MS, presenter.run()
-    report.start(ReportSubject(workspace.comparison, unit, None, language))
+    subject = ReportSubject(
+        comparison=workspace.comparison, unit=unit, budget_ms=None, language=language
+    )
+    report.start(subject)
     qtbot.waitUntil(lambda: report.draft is not None, timeout=SETTLE_MS)
     assert report.draft is not None
     assert [section.id for section in report.draft.report.sections] == [SectionId.LANGUAGE]
