@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, text_ranks
-from predictor.core.records import Configuration
+from predictor.core.records import Configuration, Precision
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import (
     PredictionRow,
@@ -140,16 +140,28 @@ class ComparisonColumns:
 
     @cached_property
     def _coded_targets(self) -> tuple[IndexArray, tuple[Hashable, ...]]:
-        # Each fact by itself: a tuple a row would be much slower. A precision is one object.
+        # Each fact by itself: a tuple a row would be much slower. A precision is one object, whose
+        # words take long to ask for.
+        words = {id(precision): precision.value for precision in Precision}
         facts: list[list[Hashable]] = [
             [p.device_id for p in self._predictions],
             [c.runtime for c in self._configurations],
-            [row.precision for row in self.rows],
+            [
+                words[id(row.prediction.configuration.precision)]
+                if row.tokens is None
+                else row.tokens.weights
+                for row in self.rows
+            ],
             [c.threads for c in self._configurations],
             [row.batch for row in self.rows],
         ]
         codes, firsts = _joined([_codes(fact)[0] for fact in facts])
         return codes, tuple(tuple(fact[row] for fact in facts) for row in firsts.tolist())
+
+    @cached_property
+    def groups(self) -> TargetGroups:
+        """All rows by target."""
+        return _gathered(self, np.arange(len(self)))
 
     @cached_property
     def is_flagged(self) -> BoolArray:
@@ -245,12 +257,11 @@ def _codes(values: Sequence[Hashable]) -> tuple[IndexArray, tuple[Hashable, ...]
 
 
 def _joined(columns: Sequence[IndexArray | npt.NDArray[np.int64]]) -> tuple[IndexArray, IndexArray]:
-    """Return one code for each distinct combination of codes, and its first row."""
+    """Return one code for each distinct combination of codes from 0 on, and its first row."""
     # Mixed radix, one int64 a combination: np.unique over rows (axis=0) is much slower.
     joined = np.zeros(columns[0].size, dtype=np.int64)
     for column in columns:
-        distinct, codes = np.unique(column, return_inverse=True)
-        joined = joined * max(distinct.size, 1) + codes
+        joined = joined * (int(column.max(initial=0)) + 1) + column
     return _numbered(joined)
 
 
@@ -369,9 +380,14 @@ def target_groups(columns: ComparisonColumns, row_mask: BoolArray | None = None)
 
     Args:
         columns: N rows.
-        row_mask: bool [N], the rows to gather; None for all.
+        row_mask: bool [N], the rows to gather; None for all, which are gathered once.
     """
-    rows = np.arange(len(columns)) if row_mask is None else np.flatnonzero(row_mask)
+    if row_mask is None or row_mask.all():
+        return columns.groups
+    return _gathered(columns, np.flatnonzero(row_mask))
+
+
+def _gathered(columns: ComparisonColumns, rows: IndexArray) -> TargetGroups:
     target = columns.target[rows]
     repeat = _repeats(target * max(len(columns.models), 1) + columns.model[rows])
     keys = target * (repeat.max(initial=0) + 1) + repeat

@@ -11,6 +11,7 @@ from ctm_gui.compare.columns import ComparisonColumns
 from ctm_gui.widgets.grid import Column, Grid
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, number_keys
 from predictor.core.records import Basis
+from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import (
     COLUMNS,
     PredictionColumn,
@@ -90,9 +91,17 @@ class ComparisonGrid(Grid):
         return name if is_open is None else f"{OPENED if is_open else CLOSED} {name}"
 
     def _marked(self, column: Column) -> Column:
+        if column.key == "latency":
+            return replace(column, sort_keys=self._latency_keys)
         if column.key != "device":
             return column
         return replace(column, text=self._device, sort_keys=lambda: column.keys(len(self.data)))
+
+    def _latency_keys(self) -> FloatArray:
+        """Return the order by latency, float64 [N], lower limits and rows without one behind."""
+        data = self.data
+        times = np.where(data.is_lower_limit, np.nan, data.latency_ms)
+        return data.batch / times if self.context.unit is LatencyUnit.FPS else times
 
     def _surer(self) -> Column:
         return Column(

@@ -193,7 +193,8 @@ class CompareView(QWidget):
         """Show the present rows in words and in the table; whether its columns are fitted too."""
         self._stack.show_content(visible=len(self._data) > 0)
         of_models = self._data.compared - len(self._tokens.rows)
-        compared = ComparisonColumns(self._data.rows[:of_models])
+        is_all = of_models == len(self._data)
+        compared = self._data if is_all else ComparisonColumns(self._data.rows[:of_models])
         self.heading.set_full_text(title_of(self._data))
         words = summary(compared, self._budget_ms, self._options.unit)
         self.summary.show_text("\n".join(filter(None, (words, self._tokens.sentence))))

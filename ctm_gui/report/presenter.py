@@ -60,7 +60,7 @@ class ReportSubject:
 
     comparison: Comparison
     unit: LatencyUnit
-    budget_ms: float | None
+    budget_ms: float | None = None
     language: Callable[[], LanguageRun | None] = lambda: None
     chosen: tuple[int, int] | None = None
     load: Answer | None = None

@@ -70,6 +70,7 @@ class Strip:
         self.explained = explained
         self.timeline = explained.timeline
         self._growth = 1.0
+        self._bars: dict[int, tuple[tuple[object, ...], Bars]] = {}  # of each row, with its view
 
     @cached_property
     def depth(self) -> int:
@@ -167,6 +168,14 @@ class Strip:
             width_px: of the view.
             min_px: pixels from which on an operator has a bar of its own.
         """
+        key = view_ms, width_px, min_px
+        if row not in self._bars or self._bars[row][0] != key:
+            self._bars[row] = key, self._worked_out(row, *key)
+        return self._bars[row][1]
+
+    def _worked_out(
+        self, row: int, view_ms: tuple[float, float], width_px: float, min_px: float
+    ) -> Bars:
         visible = self.in_view(*view_ms)
         if row:
             start = self.timeline.lane_start_ms[row - 1][visible]

@@ -331,7 +331,7 @@ class TimelinePlot(QWidget):
     def _paint_selection(self, painter: QPainter, rect: QRectF, strip: Strip) -> None:
         left, right = self.view_ms
         colour = faded(self.theme.accent, SELECTED_ALPHA)
-        chosen = np.intersect1d(self._selected, strip.in_view(left, right))
+        chosen = self._selected[np.isin(self._selected, strip.in_view(left, right))]
         for operator in chosen[:_MAX_MARKED].tolist():
             start, end = strip.timeline.ends_ms[operator : operator + 2].tolist()
             x = self._x(start, rect)

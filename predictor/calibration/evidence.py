@@ -12,14 +12,14 @@ from the closest target that was measured under the same runtime.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.target_fit import PARTS
+from predictor.calibration.target_fit import PARTS, SHAPE
 from predictor.core.arrays import ArrayRecord, Floats, Integers, Places
 from predictor.core.records import Target, by_run
 from predictor.devices.architectures import silicon
@@ -122,6 +122,7 @@ class Evidence:
         shape: float64 [M, P].
         networks: int64 [M], number of measured ones.
         scales: of the effects.
+        covariance: float64 [P, P], of the shape of a target of which nothing is known.
     """
 
     keys: Keys
@@ -130,6 +131,7 @@ class Evidence:
     shape: Floats
     networks: Integers
     scales: Scales
+    covariance: Floats = field(default_factory=SHAPE.covariance)
 
     @classmethod
     def nothing(cls, scales: Scales) -> Evidence:

@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats
 from predictor.core.errors import HostError
 from predictor.core.records import TargetId
 from predictor.core.resources import resources_dir
@@ -109,6 +110,37 @@ class Published:
         prefix = np.uint64(prefix_of(fingerprint))
         first, last = (np.searchsorted(self.columns.prefix, prefix, side) for side in _SIDES)
         return frozenset(self.targets[at] for at in self.columns.target[first:last].tolist())
+
+    def fewer_threads(self, target: TargetId) -> list[TargetId]:
+        """Return the targets that differ by fewer threads alone; none of one without threads."""
+        return [other for other in self._runs.get(target[:3], ()) if 0 < other[3] < target[3]]
+
+    def ratios(self, target: TargetId, other: TargetId) -> Floats:
+        """Return what N networks took on a target over what they took on another, float64 [N].
+
+        They are the networks that were measured on both; layouts of a network share one latency.
+        """
+        if not {target, other} <= self._numbers.keys():
+            return np.empty(0)
+        rows = np.flatnonzero(self.columns.target == self._numbers[target])
+        candidates = np.flatnonzero(self.columns.target == self._numbers[other])
+        prefix, candidate = self.columns.prefix[rows], self.columns.prefix[candidates]
+        at = np.searchsorted(candidate, prefix).clip(max=len(candidates) - 1)
+        same = candidate[at] == prefix
+        times = (
+            self.columns.latency_ms[places].tolist()
+            for places in (rows[same], candidates[at[same]])
+        )
+        pairs = sorted(set(zip(*times, strict=True)))
+        return np.array([time_ms / other_ms for time_ms, other_ms in pairs], np.float64)
+
+    @cached_property
+    def _runs(self) -> dict[tuple[object, ...], list[TargetId]]:
+        """Targets by all but their threads."""
+        runs: dict[tuple[object, ...], list[TargetId]] = {}
+        for target in self.targets:
+            runs.setdefault(target[:3], []).append(target)
+        return runs
 
     @cached_property
     def _numbers(self) -> dict[TargetId, int]:

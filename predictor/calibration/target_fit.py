@@ -78,6 +78,7 @@ class TargetFit:
         shape: Floats | None = None,
         shape_variance: float = 1.0,
         *,
+        covariance: Floats | None = None,
         ahead: bool = False,
     ) -> TargetFit:
         """Return the prior of a target without measurements.
@@ -87,13 +88,14 @@ class TargetFit:
             variance: of the level.
             shape: mean of the shape, [P].
             shape_variance: part of the variance of a shape that is left.
+            covariance: of the shape before anything is measured, [P, P]; None for the usual one.
             ahead: whether starts run ahead on the target.
         """
         mean = np.concatenate([[level], np.zeros(PARTS) if shape is None else shape])
-        covariance = np.zeros((1 + PARTS, 1 + PARTS))
-        covariance[0, 0] = variance
-        covariance[1:, 1:] = shape_variance * SHAPE.covariance()
-        return cls(mean, covariance, ahead)
+        both = np.zeros((1 + PARTS, 1 + PARTS))
+        both[0, 0] = variance
+        both[1:, 1:] = shape_variance * (SHAPE.covariance() if covariance is None else covariance)
+        return cls(mean, both, ahead)
 
     def measured(self, parts_ms: Floats, latency_ms: Floats) -> TargetFit:
         """Return the posterior after measurements of k graphs.

@@ -76,6 +76,8 @@ class Prediction:
             chip, and for engines that do not say. Not stored either.
         run_precision: that the products of a file of integers run in, or a file of halves between
             casts; None of other files, and for engines that do not say. Not stored either.
+        slower: in words, that measurements have runs like this slower than in FP32 or on fewer
+            threads; empty where none have. Not stored either.
     """
 
     model: str
@@ -109,6 +111,7 @@ class Prediction:
     spread: Spread | None = field(default=None, compare=False)
     class_chips: int | None = field(default=None, compare=False)
     run_precision: Precision | None = field(default=None, compare=False)
+    slower: str = field(default="", compare=False)
 
     def scaled(self, factor: float, floor_ms: float = 0.0) -> Prediction:
         """Return a prediction that takes so much longer, no time of it under ``floor_ms``."""

@@ -189,8 +189,8 @@ def _value(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, float):
-        whole = value.is_integer() and abs(value) < _MAX_EXACT
-        return str(int(value)) if whole else repr(value)
+        is_exact = value.is_integer() and abs(value) < _MAX_EXACT
+        return str(int(value)) if is_exact else repr(value)
     if isinstance(value, date | time):
         return value.isoformat()
     # A text of JSON is one of TOML too, but for DEL, which JSON leaves as it is.

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from predictor.calibration.efficiencies import Efficiencies, groups_of
 from predictor.calibration.evidence import NEARNESS, OTHER_PRECISION, Deviations, Evidence, Keys
+from predictor.calibration.network_deviations import NetworkDeviations
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.arrays import Floats, Integers
 from predictor.core.caching import IdentityCache
@@ -50,7 +52,6 @@ _MAX_GRAPHS: Final = 512
 _MIN_MS: Final = 1e-12
 _BLOCK_CELLS: Final = 1 << 18  # operators x targets at a time
 _CHIP, _DEVICE, _TARGET = map(NEARNESS.index, ("chip", "device", "target"))
-_SHAPE_ROOT: Final = np.linalg.cholesky(SHAPE.covariance())
 _AGAIN: Final = 0.15  # in ln: the user's device, runtime and cooling against the published ones
 
 
@@ -61,12 +62,14 @@ class Estimate:
     Attributes:
         efficiencies: of groups of targets.
         operators: factors of single operators.
+        networks: deviations of networks in classes of targets.
         evidence: of measured targets.
         tracks: records by case, then by group.
     """
 
     efficiencies: Efficiencies
     operators: OperatorFactors
+    networks: NetworkDeviations
     evidence: Evidence
     tracks: Tracks
     _read: IdentityCache[GraphWork] = field(
@@ -75,6 +78,11 @@ class Estimate:
     _works: IdentityCache[Work] = field(
         default_factory=lambda: IdentityCache(_MAX_GRAPHS), init=False, repr=False
     )
+
+    @cached_property
+    def _shape_root(self) -> Floats:
+        """Root of the covariance of a shape before any evidence, float64 [P, P]."""
+        return np.asarray(np.linalg.cholesky(self.evidence.covariance), np.float64)
 
     def of(self, targets: Sequence[Target], user_fits: Sequence[UserFit] = ()) -> TargetEstimates:
         """Return the estimates of targets before any graph, cost O(T).
@@ -123,6 +131,7 @@ class Estimate:
             ahead=runs_ahead(published),
             context=context,
             contexts=contexts,
+            klass=np.where(has_evidence, self._classes(published), len(self.networks.classes)),
             variance=deviations.variance,
             unknown=deviations.shape_variance,
             fits={place: user_fit.fit for place, user_fit in fits_by_place.items()},
@@ -134,6 +143,10 @@ class Estimate:
             ],
             class_chips=class_chips,
         )
+
+    def _classes(self, targets: Sequence[Target]) -> Integers:
+        """Return the places of the targets' classes among those in which networks deviate, [T]."""
+        return self.networks.places(by_run(targets, lambda target: groups_of(target)["class"]))
 
     def _published_cases(self, keys: Keys, places: Sequence[int]) -> Mapping[int, str]:
         """Return the cases of those targets at ``places`` whose measurements were published."""
@@ -167,7 +180,7 @@ class Estimate:
         # Roots of the covariance, so that the dot product of two graphs' rows is what they share.
         rows = np.empty((len(parts), 1 + PARTS))
         rows[:, 0] = np.sqrt(targets.variance)
-        rows[:, 1:] = np.sqrt(targets.unknown)[:, None] * (shares @ _SHAPE_ROOT)
+        rows[:, 1:] = np.sqrt(targets.unknown)[:, None] * (shares @ self._shape_root)
         for place, fit in targets.fits.items():
             rows[place] = np.append(1.0, shares[place]) @ fit.root
         deviation = np.sqrt((rows**2).sum(axis=1) + SHAPE.network**2)
@@ -194,7 +207,7 @@ class Estimate:
         times *= targets.factors[:, read.kinds[operators]].transpose(1, 0, 2)
         factors = self.operators.factors(read.states[operators], targets.contexts)  # [C, R, terms]
         times *= factors[targets.context].transpose(1, 0, 2)
-        summed: Floats = times.sum(axis=2)
+        summed: Floats = times.sum(axis=2) * read.factors[targets.klass]
         return summed
 
     def fitted(
@@ -217,11 +230,12 @@ class Estimate:
             deviations.variance[0] + _AGAIN**2,
             deviations.shape[0],
             deviations.shape_variance[0],
+            covariance=self.evidence.covariance,
             ahead=bool(runs_ahead([published])[0]),
         )
-        # Of a measured target the factors of operators count in full.
+        # Of a measured target the factors of operators and its network count in full.
         _, contexts = self.operators.contexts([published], np.ones(1))
-        one = replace(self.of([target]), contexts=contexts)
+        one = replace(self.of([target]), contexts=contexts, klass=self._classes([published]))
         parts = np.concatenate([self._parts(graph, one) for graph in graphs])
         measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms)
         return UserFit(keys, len(graphs), measured)
@@ -290,6 +304,7 @@ class Estimate:
         read = self._graph(graph)
         context = targets.contexts.take(targets.context[:1])
         factors = self.operators.factors(read.states, context)[0] * targets.factors[0][read.kinds]
+        factors = factors * read.factors[targets.klass[0]]
         terms: Floats = term_times(read.work, rates) * factors[:, None]
         # What overlaps counts by its share, so that the operators' times sum to the latency.
         summed = terms.sum(axis=0)  # [V, terms]
@@ -307,10 +322,10 @@ class Estimate:
         # [T, K] works of kinds, each row at the rates of its target.
         rates = targets.rates.take(np.s_[:, None])
         parts = matched_times(of_contexts.take(targets.context), rates)
-        return parts.reshape(len(parts), PARTS)
+        return parts.reshape(len(parts), PARTS) * read.factors[targets.klass, None]
 
     def _graph(self, graph: OperatorGraph) -> GraphWork:
-        return self._read.get((graph,), lambda: GraphWork.of(graph, self.operators))
+        return self._read.get((graph,), lambda: GraphWork.of(graph, self.operators, self.networks))
 
     def explain(
         self, graph: OperatorGraph, targets: TargetEstimates, least_ms: float

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predictor.calibration.efficiencies import GROUPS, LEVELS, Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
+from predictor.calibration.network_deviations import NetworkDeviations
 from predictor.core.arrays import Floats
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
@@ -21,9 +24,11 @@ from predictor.engine.operator_factors import GROUPS as OPERATOR_GROUPS
 from predictor.engine.operator_factors import OperatorFactors
 from predictor.engine.track import CASES, Track
 
-FORMAT: Final = "ctm-estimate/4"
+FORMAT: Final = "ctm-estimate/5"
 OPERATOR_ARRAYS: Final = "operators."
 """Before the names of the arrays of the factors of operators."""
+NETWORK_ARRAYS: Final = "networks."
+"""Before the names of the arrays of the deviations of networks."""
 
 
 def read_estimate(path: Path) -> Estimate:
@@ -42,11 +47,15 @@ def read_estimate(path: Path) -> Estimate:
                 arrays[name].astype(np.float64) for name in ("level", "variance", "shape")
             )
             mean, networks = arrays["mean"], arrays["networks"]
-            weights = {
-                name.removeprefix(OPERATOR_ARRAYS): arrays[name]
-                for name in arrays.files
-                if name.startswith(OPERATOR_ARRAYS)
-            }
+            covariance = arrays["covariance"].astype(np.float64)
+            weights, of_networks = (
+                {
+                    name.removeprefix(start): arrays[name]
+                    for name in arrays.files
+                    if name.startswith(start)
+                }
+                for start in (OPERATOR_ARRAYS, NETWORK_ARRAYS)
+            )
     except (EOFError, zlib.error) as error:
         raise ValueError(f"its estimate is cut short: {error}") from error
     if words["format"] != FORMAT:
@@ -58,6 +67,7 @@ def read_estimate(path: Path) -> Estimate:
     estimate = Estimate(
         Efficiencies(mean, effects, words["level"], TypicalRates(**words["typical"])),
         OperatorFactors(words["groups"], weights),
+        _networks(words["classes"], of_networks),
         Evidence(
             keys=Keys(
                 **{name: np.array(values, np.str_) for name, values in words["keys"].items()}
@@ -67,6 +77,7 @@ def read_estimate(path: Path) -> Estimate:
             shape=shape,
             networks=networks.astype(np.int64),
             scales=Scales(**words["scales"]),
+            covariance=covariance,
         ),
         {
             name: {group: Track(**track) for group, track in tracks.items()}
@@ -76,6 +87,17 @@ def read_estimate(path: Path) -> Estimate:
     if not _fits(estimate, rows):
         raise ValueError("the parts of its estimate do not fit")
     return estimate
+
+
+def _networks(classes: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> NetworkDeviations:
+    return NetworkDeviations(
+        classes,
+        arrays["products"],
+        arrays["product"].astype(np.int64),
+        arrays["network"].astype(np.int64),
+        arrays["shares"].astype(np.float64),
+        arrays["weights"].astype(np.float64),
+    )
 
 
 def _fits(estimate: Estimate, effects: Floats) -> bool:
@@ -91,6 +113,8 @@ def _fits(estimate: Estimate, effects: Floats) -> bool:
         and all(array.shape == count for array in (*measured, *keys))
         and bool((evidence.networks > 0).all())
         and evidence.shape.shape == (*count, width)
+        and evidence.covariance.shape == (width, width)
+        and bool((np.linalg.eigvalsh(evidence.covariance) > 0).all())
         and bool((evidence.variance > 0).all() and (scales >= 0).all())
         and all(
             np.isfinite(array).all()
@@ -98,6 +122,7 @@ def _fits(estimate: Estimate, effects: Floats) -> bool:
         )
         and estimate.operators.names.keys() == {*OPERATOR_GROUPS}
         and estimate.operators.fits()
+        and estimate.networks.fits()
         and efficiencies.effects.keys() <= {*GROUPS}
         and efficiencies.level.keys() == {*LEVELS}
         and all("all" in estimate.tracks[name] for name in CASES)

@@ -16,7 +16,7 @@ from predictor.core.records import Target
 from predictor.cost.rates.typical import Rates
 from predictor.engine.operator_factors import Contexts
 
-ARRAYS: Final = ("usual", "factors", "ahead", "context", "variance", "unknown")
+ARRAYS: Final = ("usual", "factors", "ahead", "context", "klass", "variance", "unknown")
 """Arrays of :class:`TargetEstimates` with a row for each target."""
 
 _LISTS: Final = ("targets", "evidence", "doubts", "class_chips")
@@ -34,6 +34,8 @@ class TargetEstimates:
         ahead: bool [T], whether starts run ahead.
         context: int64 [T], place of each in ``contexts``.
         contexts: C of them, for the factors of single operators.
+        klass: int64 [T], place of the class of each among those in which networks deviate; that
+            after the last one where nothing of the silicon was measured.
         variance: float64 [T], of the level in ln.
         unknown: float64 [T], part of the variance of a shape that is left.
         fits: to the user's measurements, by place.
@@ -50,6 +52,7 @@ class TargetEstimates:
     ahead: Bools
     context: Integers
     contexts: Contexts
+    klass: Integers
     variance: Floats
     unknown: Floats
     fits: Mapping[int, TargetFit]

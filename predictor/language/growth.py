@@ -21,12 +21,14 @@ class Growth:
         measured: standard deviation on dies that were measured, of seconds added.
         unmeasured: the same on others.
         cards: of the logarithm of a time on several cards, beside that on one.
+        cards_unmeasured: the same on dies that were not measured.
     """
 
     of_silicon: Mapping[str, float] = field(default_factory=dict)
     measured: float = 0.5
     unmeasured: float = 0.7
     cards: float = 0.3
+    cards_unmeasured: float = 0.4
 
     def of(self, silicon: str) -> float:
         """Return the deviation on a die; on one that was not measured the mean of the others."""
@@ -39,10 +41,14 @@ class Growth:
 
     def spread(self, silicon: str, share: float, cards: int) -> float:
         """Return the standard deviation of the logarithm of a time, beside that of its level."""
-        added = self.measured if silicon in self.of_silicon else self.unmeasured
-        # Of the time as it is with the deviation.
-        grown = share * math.exp(self.of(silicon)) / self.factor(silicon, share)
-        return math.hypot(added * grown, self.cards * (cards > 1))
+        known = silicon in self.of_silicon
+        added = self.measured if known else self.unmeasured
+        several = self.cards if known else self.cards_unmeasured
+        return math.hypot(added * self.grown(silicon, share), several * (cards > 1))
+
+    def grown(self, silicon: str, share: float) -> float:
+        """Return the share of a time that is added, where the time deviates."""
+        return share * math.exp(self.of(silicon)) / self.factor(silicon, share)
 
 
 def added_share(of_batch: float, of_one: float) -> float:

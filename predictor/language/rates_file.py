@@ -19,7 +19,7 @@ from predictor.language.deviations import Deviations, Observed, Scales
 from predictor.language.growth import Growth
 from predictor.language.rates import Coefficients, Group, Phase
 
-FORMAT: Final = "ctm-generation-rates/3"
+FORMAT: Final = "ctm-generation-rates/4"
 _MAX_BYTES: Final = 1_000_000
 
 

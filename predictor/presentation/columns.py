@@ -572,6 +572,8 @@ def _remarks(
     if not prediction.problem:
         yield from _doubts(prediction)
         yield from _origin(prediction, context)
+    if prediction.slower:
+        yield _EVERYWHERE, prediction.slower
     if budget_ms is not None and prediction.latency_ms is not None:
         yield {Place.TEXT}, f"{_stands(prediction, budget_ms)} {wording.number(budget_ms)} ms"
     if _ends_at_bound(prediction):

@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPalette
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
@@ -43,6 +43,7 @@ def garbage_on_this_thread() -> Iterator[None]:
     yield
     gc.enable()
     gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -60,12 +61,19 @@ def no_widgets_left() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def process_as_before() -> Iterator[None]:
-    """Put back what the program sets for its process."""
-    interval = sys.getswitchinterval()
+def process_as_before(qapp: QApplication) -> Iterator[None]:
+    """Put back what the program sets for its process.
+
+    With a style sheet, which is worked out for each widget and place, a window takes twice as long.
+    """
+    interval, frozen = sys.getswitchinterval(), gc.get_freeze_count()
     yield
+    if qapp.styleSheet():
+        qapp.setStyleSheet("")
+        qapp.setPalette(QPalette())
     sys.setswitchinterval(interval)
-    gc.unfreeze()
+    if gc.get_freeze_count() > frozen:
+        gc.unfreeze()
     # Qt remembers a button across windows: the next test's would take the pointer for a drag.
     assert QApplication.mouseButtons() == Qt.MouseButton.NoButton
 
@@ -192,8 +200,14 @@ def settle(qtbot: QtBot) -> Callable[[Workspace], None]:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, qapp: QApplication, workspace: Workspace, tmp_path: Path) -> MainWindow:
+def themed(qapp: QApplication) -> None:
+    """Draw windows as the program does; for tests of sizes and colours."""
     apply_theme(qapp, LIGHT)
+
+
+@pytest.fixture
+def window(qtbot: QtBot, workspace: Workspace, tmp_path: Path) -> MainWindow:
+    """The window with all its views, without a theme unless ``themed`` comes before it."""
     settings = Settings(tmp_path / "window.ini")
     window = MainWindow(workspace, settings, remembered_options(settings))
     qtbot.addWidget(window)

@@ -36,6 +36,8 @@ from tests.support.accessible import (
     same_keys,
 )
 
+pytestmark = pytest.mark.usefixtures("themed")
+
 
 @pytest.fixture
 def full_window(qtbot: QtBot, window: MainWindow, workspace: Workspace) -> MainWindow:

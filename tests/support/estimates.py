@@ -14,6 +14,7 @@ import numpy as np
 from ctm_research.training.files import write_card, write_estimate
 from predictor.calibration.efficiencies import Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
+from predictor.calibration.network_deviations import NetworkDeviations
 from predictor.calibration.target_fit import PARTS
 from predictor.core.records import Target
 from predictor.core.resources import resources_dir
@@ -62,6 +63,7 @@ def small_estimate(evidence: Evidence | None = None) -> Estimate:
             TYPICAL,
         ),
         no_factors(),
+        NetworkDeviations.nothing(),
         evidence or Evidence.nothing(SCALES),
         {
             UNSEEN: {"all": ALL, "gpu x tensorrt": CLASS},

@@ -21,7 +21,7 @@ from predictor.core.errors import InputError
 from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.prediction import Prediction
 from predictor.core.records import Target
-from predictor.core.text import printable
+from predictor.core.text import capitalised, printable
 from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.graph.model import Model
 from predictor.services.devices.inferred import inferred_sentences
@@ -236,6 +236,7 @@ def prediction_document(
             *threads_sentences([target]),
             *host_sentences([target]),
             *inferred_sentences([target.device]),
+            *([f"{capitalised(prediction.slower)}."] if prediction.slower else []),
         ]
         entry = {**_entry(prediction), "notes": notes}
         if options.budget_ms is not None:

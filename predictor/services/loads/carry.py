@@ -218,7 +218,7 @@ class _Carrying:
             size = min(max(round(mean_batch), 1), stage.batch)
             runs_per_s = stream.rate_per_s * stream.count * stage.per_item
             seconds = float(cost.batch_ms[size - 1]) / 1000 / size
-            share = runs_per_s * seconds / self._box.units[name].count
+            share = runs_per_s * seconds / self._simulation.servers[self._simulation.places[i][j]]
             answers.append(
                 StageAnswer(stage=stage, unit=name, cost=cost, mean_batch=mean_batch, share=share)
             )

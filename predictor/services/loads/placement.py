@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from predictor.core.records import Target
 from predictor.services.loads.branches import OPEN, Option, Stages, lowest_strain
-from predictor.services.loads.costs import RunCost, target_of
+from predictor.services.loads.costs import RunCost, runs_at_once, target_of
 from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream, Unit
 from predictor.services.loads.simulate import Simulation
 
@@ -118,12 +118,18 @@ def _stages(load: Load, box: Box, costs: Costs, choices: Sequence[Sequence[str]]
 def work_of(stream: Stream, stage: Stage, cost: RunCost, unit: Unit) -> float:
     """Return the share of a unit's time that a stage needs in full batches, memory apart."""
     runs_per_s = stream.rate_per_s * stream.count * stage.per_item
-    return runs_per_s * float(cost.batch_ms[-1]) / 1000 / len(cost.batch_ms) / unit.count
+    return (
+        runs_per_s
+        * float(cost.batch_ms[-1])
+        / 1000
+        / len(cost.batch_ms)
+        / runs_at_once(stage, unit)
+    )
 
 
 def item_ms(stage: Stage, cost: RunCost, unit: Unit) -> float:
     """Return the time of the runs of an item alone on a unit."""
-    return math.ceil(stage.per_item / unit.count) * float(cost.batch_ms[0])
+    return math.ceil(stage.per_item / runs_at_once(stage, unit)) * float(cost.batch_ms[0])
 
 
 def path_ms(stream: Stream, run_ms: Mapping[str, float]) -> float:

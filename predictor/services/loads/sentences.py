@@ -15,6 +15,7 @@ from predictor.services.loads.answers import (
     StreamAnswer,
 )
 from predictor.services.loads.choice import BoxChoice
+from predictor.services.loads.costs import runs_at_once
 from predictor.services.loads.prices import LoadCost
 from predictor.services.loads.records import Load
 from predictor.services.serving.records import Between
@@ -53,6 +54,7 @@ def sentences(answer: Answer) -> Iterator[str]:
     for stream in answer.streams:
         yield _largest_count(answer, stream)
     yield _binding(answer)
+    yield from _at_once(answer)
     for change in answer.advice:
         yield _advice(change, answer.binding)
     yield from _resources(answer)
@@ -73,6 +75,19 @@ def _binding(answer: Answer) -> str:
         f"{stage.stage.name} binds: it takes {percent(stage.share)} of {stage.unit}, "
         f"{number(stage.cost.prediction.latency_ms)} ms a run by itself."
     )
+
+
+def _at_once(answer: Answer) -> Iterator[str]:
+    for stream in answer.streams:
+        for stage in stream.stages:
+            unit = answer.box.units[stage.unit]
+            at_once = runs_at_once(stage.stage, unit)
+            if at_once > unit.count:
+                threads = plural(stage.stage.threads or 1, "thread")
+                yield (
+                    f"{stage.stage.name} runs on {threads}, so that {unit.name} makes up to "
+                    f"{at_once} runs at once."
+                )
 
 
 def _advice(change: Advice, binding: StageAnswer) -> str:

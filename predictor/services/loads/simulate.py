@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.run_facts import P90, P99, Spread
-from predictor.services.loads.costs import RunCost
+from predictor.services.loads.costs import RunCost, runs_at_once
 from predictor.services.loads.records import Box, Stream
 from predictor.simulation.arrivals import Arrivals, Periodic, Poisson, Trace
 from predictor.simulation.pipelines import Pipeline, StageRuns, pass_through
@@ -81,7 +81,7 @@ class Simulation:
         self._seed, self.draws = seed, draws
         names = list(box.units)
         self.places = [[names.index(name) for name in row] for row in units]
-        self._servers = np.array([unit.count for unit in box.units.values()], np.float64)
+        self.servers = _servers(streams, box, units)
         self._is_shared = np.array([unit.is_shared for unit in box.units.values()], np.bool_)
 
     @property
@@ -113,14 +113,14 @@ class Simulation:
             draw: of the latencies; None for the P50.
             load: rates and numbers of streams.
         """
-        seconds = np.zeros(len(self._servers))
+        seconds = np.zeros(len(self.servers))
         added = self._added_s(load)
         for i, stream in enumerate(self._streams):
             items = stream.rate_per_s * load.factor * load.counts[i]
             for j, stage in enumerate(stream.stages):
                 service = self._service_s(i, j, draw, added)
                 seconds[self.places[i][j]] += items * stage.per_item * service[-1] / len(service)
-        return seconds / self._servers
+        return seconds / self.servers
 
     def run(self, draw: int, load: Scaled, items: int) -> Draw:
         """Simulate a draw over about so many items of all streams together."""
@@ -133,9 +133,9 @@ class Simulation:
                 batches=[[float(s.batch) for s in stream.stages] for stream in self._streams],
             )
         pipelines = self._pipelines(draw, load, items)
-        passage = pass_through(pipelines, self._servers.astype(int).tolist())
+        passage = pass_through(pipelines, self.servers.astype(int).tolist())
         latency_ms = [settled(1000 * latency) for latency in passage.latency_s]
-        busy = np.array(passage.busy_s) / self._servers / max(passage.span_s, 1e-12)
+        busy = np.array(passage.busy_s) / self.servers / max(passage.span_s, 1e-12)
         return Draw(
             latency_ms=[_ended(latency) for latency in latency_ms],
             utilisation=np.maximum(busy, demand),
@@ -179,7 +179,7 @@ class Simulation:
         own traffic takes at full bandwidth grows by x / (1 - x).
         """
         bandwidth = self._box.bandwidth_bytes_per_s
-        used = np.zeros(len(self._servers))
+        used = np.zeros(len(self.servers))
         if bandwidth is None:
             return [np.zeros(len(row)) for row in self._costs]
         for i, stream in enumerate(self._streams):
@@ -235,6 +235,17 @@ class Simulation:
                 )
             )
         return Pipeline(stages, merged)
+
+
+def _servers(streams: Sequence[Stream], box: Box, units: Sequence[Sequence[str]]) -> Floats:
+    """Return how many runs each unit makes at once, float64 [units]: what all its stages allow."""
+    servers: dict[str, int] = {}
+    for stream, names in zip(streams, units, strict=True):
+        for stage, name in zip(stream.stages, names, strict=True):
+            at_once = runs_at_once(stage, box.units[name])
+            servers[name] = min(servers.get(name, at_once), at_once)
+    counts = [servers.get(name, unit.count) for name, unit in box.units.items()]
+    return np.array(counts, np.float64)
 
 
 def _weight(stream: Stream) -> float:

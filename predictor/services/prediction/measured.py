@@ -23,6 +23,7 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Measurement, TargetId
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.services.prediction.measured_order import slower_words
 
 MIN_DEVIATION: Final = 0.02
 """Of the log-latency: how far medians of one machine lie apart from one hour to the next."""
@@ -59,7 +60,9 @@ def with_measured(
     # The oldest come first, so a later one of the same key replaces them.
     newest = {(m.fingerprint, TargetId.of(m)): m for m in measurements}
     former = {model.graph.fingerprint: model.graph.former_fingerprint for model in models}
-    return tuple(_replaced(p, former.get(p.fingerprint, ""), newest) for p in predictions)
+    return tuple(
+        _with_order(_replaced(p, former.get(p.fingerprint, ""), newest)) for p in predictions
+    )
 
 
 def published_targets(graph: OperatorGraph) -> frozenset[TargetId]:
@@ -86,6 +89,15 @@ def _replaced(
     if latency is None and published and former:
         latency = published.find(former, target)
     return prediction if latency is None else _measured(prediction, _of_published(latency))
+
+
+def _with_order(prediction: Prediction) -> Prediction:
+    """Say what the run is slower than by published latencies, which are of one input at a time."""
+    published, batch = _published(), prediction.configuration.batch
+    if published is None or prediction.latency_ms is None or batch != 1:
+        return prediction
+    words = slower_words(published, TargetId.of(prediction))
+    return replace(prediction, slower=words) if words else prediction
 
 
 def _measured(prediction: Prediction, measured: _MeasuredLatency) -> Prediction:

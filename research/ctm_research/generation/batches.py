@@ -9,17 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from ctm_research.generation.served import (
+    Fitted,
     LeftOut,
+    LevelSpread,
     fit_served,
     growth_of,
     left_out,
+    level_spread,
     levels_of,
     read_served,
 )
 from predictor.core.records import Device
-from predictor.language.deviations import Z80, silicon_of, target_of
-from predictor.language.growth import Growth
-from predictor.language.rates import Group, Phase
+from predictor.language.deviations import Z80
+from predictor.language.rates import Phase
 from predictor.language.rates_file import Backend
 
 
@@ -40,14 +42,23 @@ def batch_figures(
         c = backends[name].coefficients
         levels = levels_of(of, c)
         judged = left_out(of, c, levels)
-        growth = growth_of(fit_served(of, c, levels), judged)
-        figures += _figures(name, judged, growth, backends[name])
+        figures += _figures(
+            name,
+            judged,
+            fit_served(of, c, levels),
+            level_spread(backends[name].deviations[Phase.DECODE]),
+        )
     return figures
 
 
 def _figures(
-    name: str, judged: Sequence[LeftOut], growth: Growth, backend: Backend
+    name: str, judged: Sequence[LeftOut], fitted: Fitted, level: LevelSpread
 ) -> list[dict[str, object]]:
+    # Intervals of a row are as wide as the others' errors say.
+    growths = {
+        left: growth_of(fitted, [one for one in judged if one.left != left], level)
+        for left in {one.left for one in judged}
+    }
     cells: dict[tuple[str, str, str, bool], list[LeftOut]] = defaultdict(list)
     for one in judged:
         row = one.row
@@ -62,25 +73,12 @@ def _figures(
             "fits": "yes" if fits else "no",
             "rows": len(cell),
             "median_error_percent": _percent([abs(np.expm1(one.error)) for one in cell]),
-            "coverage80_percent": _percent_of([_covers(one, growth, backend) for one in cell]),
+            "coverage80_percent": _percent_of(
+                [abs(one.error) <= Z80 * one.spread(growths[one.left], level) for one in cell]
+            ),
         }
         for (by, cards, sequences, fits), cell in sorted(cells.items())
     ]
-
-
-def _covers(one: LeftOut, growth: Growth, backend: Backend) -> bool:
-    """Whether the 80 % interval of a row holds what was published."""
-    silicon = silicon_of(one.row.device)
-    rest = {die: v for die, v in growth.of_silicon.items() if one.by == "model" or die != silicon}
-    known = Growth(
-        of_silicon=rest,
-        measured=growth.measured,
-        unmeasured=growth.unmeasured,
-        cards=growth.cards,
-    )
-    level = backend.deviations[Phase.DECODE].of([target_of(one.row.device, Group.HALF)])[1]
-    spread = known.spread(silicon, one.share, one.row.cards.count)
-    return abs(one.error) <= Z80 * float(np.hypot(level[0], spread))
 
 
 def _percent(errors: Sequence[float]) -> float:

@@ -17,10 +17,12 @@ from ctm_research.generation.fit import (
 )
 from ctm_research.generation.published import FUSING
 from ctm_research.generation.served import (
+    Fitted,
     Served,
     fit_served,
     growth_of,
     left_out,
+    level_spread,
     levels_of,
 )
 from ctm_research.generation.several import BACKEND, Several, with_several
@@ -122,18 +124,20 @@ def make_backend(
         start: coefficients that it starts from.
         served: its batches and several cards.
     """
-    c, growth = fit(rows, start), Growth()
-    if served:
-        levels = levels_of(served, c)
-        fitted = fit_served(served, c, levels)
-        growth = growth_of(fitted, left_out(served, c, levels))
-        c = fitted.coefficients
+    single = fit(rows, start)
+    levels = levels_of(served, single)
+    fitted = fit_served(served, single, levels) if served else Fitted(single)
+    c = fitted.coefficients
     known = {phase: _deviations(rows, phase, c) for phase in Phase}
     learned = {p: d.scales for p, d in known.items() if d.scales not in (_UNMEASURED, _FEW)}
     widened = widenings(rows, start, learned) if learned else {}
     deviations = {
         phase: Deviations(widened.get(phase, of.scales), of.observed) for phase, of in known.items()
     }
+    growth = Growth()
+    if served:
+        level = level_spread(deviations[Phase.DECODE])
+        growth = growth_of(fitted, left_out(served, single, levels), level)
     fuses = name in FUSING
     fused = frozenset(row.rate.device.id for row in rows if row.rate.fused and not fuses)
     return Backend(

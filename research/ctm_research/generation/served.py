@@ -6,6 +6,7 @@ are those of single sequences; what is fitted here is how a time grows with sequ
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -22,7 +23,7 @@ from ctm_research.sources.tables import Row, read_rows
 from predictor.core.records import Device
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.cards import Cards, Link, cache_copies, link_of
-from predictor.language.deviations import Z80, silicon_of
+from predictor.language.deviations import Z80, Deviations, silicon_of, target_of
 from predictor.language.growth import Growth
 from predictor.language.machine import Machine, machine_of, shared
 from predictor.language.memory import card_memory, memory_of, usable_memory
@@ -271,6 +272,15 @@ def predicted(
     return logarithms
 
 
+# What is left out together.
+_LEFT: Final[Mapping[str, Callable[[Served], str]]] = {
+    "model": lambda row: row.model.name,
+    "device": lambda row: silicon_of(row.device),
+}
+# Standard deviation of the logarithm of a device's time of single sequences.
+LevelSpread = Callable[[Device], float]
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """Rows that were predicted without those of their model, or of their die.
@@ -287,17 +297,38 @@ class LeftOut:
     error: float
     share: float
 
+    @property
+    def key(self) -> str:
+        """Of the rows that were left out with it: their model, or their die."""
+        return _LEFT[self.by](self.row)
+
+    @property
+    def left(self) -> tuple[str, str]:
+        """What was left out, and which."""
+        return self.by, self.key
+
+    def grown(self, growth: Growth) -> float:
+        """Return the share of the time that is added, as it is known without the row."""
+        return self._known(growth).grown(silicon_of(self.row.device), self.share)
+
+    def spread(self, growth: Growth, level: LevelSpread, cards: int | None = None) -> float:
+        """Return the standard deviation of the logarithm of the row's time, on its cards."""
+        count = self.row.cards.count if cards is None else cards
+        known = self._known(growth).spread(silicon_of(self.row.device), self.share, count)
+        return math.hypot(level(self.row.device), known)
+
+    def _known(self, growth: Growth) -> Growth:
+        of = growth.of_silicon
+        rest = {die: value for die, value in of.items() if self.by == "model" or die != self.key}
+        return replace(growth, of_silicon=rest)
+
 
 def left_out(
     rows: Sequence[Served], start: Coefficients, levels: Mapping[str, float]
 ) -> list[LeftOut]:
     """Return all rows of a backend, predicted without their model, and without their die."""
-    keys: dict[str, Callable[[Served], str]] = {
-        "model": lambda row: row.model.name,
-        "device": lambda row: silicon_of(row.device),
-    }
     result: list[LeftOut] = []
-    for by, key in keys.items():
+    for by, key in _LEFT.items():
         for name in sorted({key(row) for row in rows}):
             out = [row for row in rows if key(row) == name]
             rest = [row for row in rows if key(row) != name]
@@ -314,21 +345,69 @@ def left_out(
 _LEAST_ADDED: Final = 0.05
 
 
-def growth_of(fitted: Fitted, judged: Sequence[LeftOut]) -> Growth:
-    """Return the growth of a backend with what it leaves open, from what was left out."""
-    scales: dict[str, Any] = {}
-    for name, by in (("measured", "model"), ("unmeasured", "device")):
-        added = [
-            abs(j.error) / j.share
-            for j in judged
-            if j.by == by and j.row.fits and j.row.cards.count == 1 and j.share > _LEAST_ADDED
-        ]
-        scales[name] = float(np.quantile(added, 0.8)) / Z80
-    several = [
-        abs(j.error) for j in judged if j.by == "model" and j.row.fits and j.row.cards.count > 1
-    ]
-    scales["cards"] = float(np.quantile(several, 0.8)) / Z80
-    return replace(fitted.growth, **scales)
+def level_spread(deviations: Deviations) -> LevelSpread:
+    """Return the standard deviations that the tokens of one sequence have on devices."""
+    spreads: dict[str, float] = {}
+
+    def of(device: Device) -> float:
+        if device.id not in spreads:
+            _, spread = deviations.of([target_of(device, Group.HALF)])
+            spreads[device.id] = float(spread[0])
+        return spreads[device.id]
+
+    return of
+
+
+def growth_of(fitted: Fitted, judged: Sequence[LeftOut], level: LevelSpread) -> Growth:
+    """Return the growth of a backend with what it leaves open, from what was left out.
+
+    Its standard deviations are the least with which 80 % of the intervals, of level and growth
+    together, hold what was published.
+
+    Args:
+        fitted: coefficients and deviations of dies.
+        judged: rows that were predicted without their model, and without their die.
+        level: of the devices.
+    """
+    fitting, growth = [one for one in judged if one.row.fits], fitted.growth
+    alone = [j for j in fitting if j.row.cards.count == 1 and j.share > _LEAST_ADDED]
+    measured, unmeasured = (
+        _quantile80(
+            [
+                (one.key, _left_open(one, level(one.row.device)) / one.grown(growth))
+                for one in alone
+                if one.by == by
+            ]
+        )
+        for by in _LEFT
+    )
+    # A die of which nothing was measured is no surer than the others.
+    growth = replace(growth, measured=measured, unmeasured=max(measured, unmeasured))
+    cards, cards_unmeasured = (
+        _quantile80(
+            [
+                (one.key, _left_open(one, one.spread(growth, level, cards=1)))
+                for one in fitting
+                if one.by == by and one.row.cards.count > 1
+            ]
+        )
+        for by in _LEFT
+    )
+    return replace(growth, cards=cards, cards_unmeasured=max(cards, cards_unmeasured))
+
+
+def _left_open(one: LeftOut, spread: float) -> float:
+    """Return the standard deviation beside ``spread`` whose 80 % interval just holds a row."""
+    return math.sqrt(max((one.error / Z80) ** 2 - spread**2, 0.0))
+
+
+def _quantile80(scales: Sequence[tuple[str, float]]) -> float:
+    """Return the value under which 80 % lie; each model or die weighs as much as another."""
+    if not scales:
+        return 0.0
+    keys, values = zip(*scales, strict=True)
+    weights = np.array([1 / keys.count(key) for key in keys])
+    return float(np.quantile(np.array(values), 0.8, weights=weights, method="inverted_cdf"))
 
 
 def _solved(

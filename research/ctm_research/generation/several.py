@@ -167,9 +167,11 @@ def left_out(
 
 def with_several(backend: Backend, rows: Sequence[Several]) -> Backend:
     """Return a backend fitted to several cards, with the spread of models that were left out."""
-    errors = left_out(rows, backend, by_model)[1]
-    spread = float(np.quantile(np.abs(errors), 0.8)) / Z80
-    growth = replace(backend.growth, cards=spread)
+    known, new = (
+        float(np.quantile(np.abs(left_out(rows, backend, by)[1]), 0.8)) / Z80
+        for by in (by_model, by_die)
+    )
+    growth = replace(backend.growth, cards=known, cards_unmeasured=max(known, new))
     return replace(backend, coefficients=fit_several(rows, backend), growth=growth)
 
 

@@ -22,7 +22,7 @@ from predictor.engine.checkpoint import (
     checksum,
 )
 from predictor.engine.estimate import Estimate
-from predictor.engine.estimate_file import FORMAT, OPERATOR_ARRAYS
+from predictor.engine.estimate_file import FORMAT, NETWORK_ARRAYS, OPERATOR_ARRAYS
 from predictor.graph.operators import OPERATORS
 from predictor.network.features import SCALE_FREE_NAMES
 from predictor.network.work_terms import TERMS
@@ -93,11 +93,20 @@ def write_estimate(path: Path, estimate: Estimate) -> None:
             name: {group: asdict(track) for group, track in tracks.items()}
             for name, tracks in estimate.tracks.items()
         },
+        "classes": list(estimate.networks.classes),
         "keys": {name: getattr(evidence.keys, name).tolist() for name in Keys.__slots__},
     }
     effects = [row for groups in efficiencies.effects.values() for row in groups.values()]
     operators: dict[str, Any] = {
         f"{OPERATOR_ARRAYS}{name}": array for name, array in estimate.operators.weights.items()
+    }
+    networks = estimate.networks
+    of_networks: dict[str, Any] = {
+        "products": networks.products,
+        "product": networks.product.astype(np.uint16),
+        "network": networks.network.astype(np.uint16),
+        "shares": networks.shares.astype(np.float16),
+        "weights": networks.weights.astype(np.float16),
     }
     with path.open("wb") as file:
         np.savez_compressed(
@@ -110,5 +119,7 @@ def write_estimate(path: Path, estimate: Estimate) -> None:
             # A hundredth of a shape is nothing, and there are 52 numbers a target.
             shape=evidence.shape.astype(np.float16),
             networks=evidence.networks.astype(np.int32),
+            covariance=evidence.covariance.astype(np.float32),
             **operators,
+            **{f"{NETWORK_ARRAYS}{name}": array for name, array in of_networks.items()},
         )

@@ -24,6 +24,7 @@ from ctm_research.evaluation.throughput.forms import (
 )
 from ctm_research.evaluation.throughput.page import throughput_page
 from ctm_research.evaluation.throughput.pairs import QUERIES, Pair, cells_of, mlperf_pairs
+from ctm_research.evaluation.throughput.turns import turn_figures
 from predictor.calibration.throughput import STEADY
 from predictor.core.records import Precision
 
@@ -100,7 +101,14 @@ def test_the_best_form_ships_unless_it_is_far_off() -> None:
     best = entry["forms"][entry["best"]]
     assert best["error"] < 0.12
     assert 0.7 <= best["inside"] <= 0.9
-    figures = {"pairs": 72, "devices": 6, "classes": [entry], "too_few": [], "batches": []}
+    figures = {
+        "pairs": 72,
+        "devices": 6,
+        "classes": [entry],
+        "too_few": [],
+        "batches": [],
+        "turns": [],
+    }
     (row,) = shipped(figures)["classes"]
     assert row["batches"] == pytest.approx(1.5, abs=0.05)
     assert row["chips"] == 6
@@ -148,3 +156,25 @@ def test_rates_of_mlperf_are_of_one_accelerator(tmp_path: Path) -> None:
     assert offline.gain == pytest.approx(15)
     assert queries.source == QUERIES
     assert queries.gain == pytest.approx(4)
+
+
+def test_tasks_are_held_against_the_cores(tmp_path: Path) -> None:
+    (tmp_path / "harvest").mkdir()
+    rows = [
+        ("1", "0.08"),
+        ("2", "0.04"),
+        ("4", "0.025"),
+        ("8", "0.02"),
+        ("1", "0.1"),
+        ("4", "0.05"),
+    ]
+    with gzip.open(tmp_path / "harvest" / "x86_small_tables.csv.gz", "wt") as file:
+        file.write("device,model,precision,metric,value,note\n")
+        for tasks, value in rows:
+            file.write(f"X,net,fp32,rtf,{value},C++; with {tasks} concurrent tasks; 4core\n")
+        file.write("X,net,fp32,rtf,1,python; with 4 concurrent tasks; 4core\n")
+    whole, more, half = turn_figures(tmp_path)
+    assert (whole["tasks"], whole["rows"]) == ("all cores", 2)
+    assert (whole["low"], whole["high"]) == pytest.approx((0.5, 0.8))
+    assert (half["tasks"], half["median"]) == ("up to half of the cores", pytest.approx(1.0))
+    assert (more["tasks"], more["median"]) == ("more than cores", pytest.approx(1.0))

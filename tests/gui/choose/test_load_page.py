@@ -202,10 +202,8 @@ def test_the_report_has_a_section_on_it(
 ) -> None:
     assert window.actions_by_id["report"].isEnabled()
     presenter = ReportPresenter(workspace.recorder)
-    subject = ReportSubject(
-        comparison=Comparison(), unit=LatencyUnit.MS, budget_ms=None, load=answer_of(window)
-    )
-    presenter.start(subject)
+    answer = answer_of(window)
+    presenter.start(ReportSubject(comparison=Comparison(), unit=LatencyUnit.MS, load=answer))
     qtbot.waitUntil(lambda: presenter.draft is not None, timeout=WAIT_MS)
     draft = presenter.draft
     assert draft is not None

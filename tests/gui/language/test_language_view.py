@@ -327,10 +327,7 @@ def test_a_report_without_a_ticked_target_says_so(
     # It was open already, or the last target went while it was opened.
     report = ReportPresenter(workspace.recorder, window)
     subject = ReportSubject(
-        comparison=workspace.comparison,
-        unit=LatencyUnit.MS,
-        budget_ms=None,
-        language=presenter.run(),
+        comparison=workspace.comparison, unit=LatencyUnit.MS, language=presenter.run()
     )
     with qtbot.waitSignal(report.failed, timeout=SETTLE_MS) as failed:
         report.start(subject)
@@ -399,10 +396,7 @@ def test_the_report_has_the_language_model_without_any_other(
     assert run.results == presenter.results
     report = ReportPresenter(workspace.recorder, window)
     unit, language = LatencyUnit.MS, presenter.run()
-    subject = ReportSubject(
-        comparison=workspace.comparison, unit=unit, budget_ms=None, language=language
-    )
-    report.start(subject)
+    report.start(ReportSubject(comparison=workspace.comparison, unit=unit, language=language))
     qtbot.waitUntil(lambda: report.draft is not None, timeout=SETTLE_MS)
     assert report.draft is not None
     assert [section.id for section in report.draft.report.sections] == [SectionId.LANGUAGE]

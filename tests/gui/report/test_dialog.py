@@ -45,8 +45,9 @@ def dialog(
     dialog = ReportDialog(options, presenter, str(tmp_path))
     qtbot.addWidget(dialog)
     dialog.show()
-    subject = ReportSubject(comparison=compared.comparison, unit=LatencyUnit.MS, budget_ms=5.0)
-    dialog.show_subject(subject)
+    dialog.show_subject(
+        ReportSubject(comparison=compared.comparison, unit=LatencyUnit.MS, budget_ms=5.0)
+    )
     wait(qtbot, dialog)
     yield dialog
     dialog.stop()
@@ -116,7 +117,7 @@ def test_a_section_with_nothing_to_say_cannot_be_chosen(
         for row in compared.comparison.rows
     )
     nothing = replace(compared.comparison, rows=rows)
-    dialog.show_subject(ReportSubject(comparison=nothing, unit=LatencyUnit.MS, budget_ms=None))
+    dialog.show_subject(ReportSubject(comparison=nothing, unit=LatencyUnit.MS))
     wait(qtbot, dialog)
 
     assert not dialog.section_boxes[SectionId.OPERATORS].isEnabled()
@@ -210,7 +211,7 @@ def test_the_printer_gets_every_page(dialog: ReportDialog, qtbot: QtBot, tmp_pat
 def test_a_cancel_leaves_nothing_and_a_choice_begins_again(
     dialog: ReportDialog, compared: Workspace, qtbot: QtBot
 ) -> None:
-    subject = ReportSubject(comparison=compared.comparison, unit=LatencyUnit.US, budget_ms=None)
+    subject = ReportSubject(comparison=compared.comparison, unit=LatencyUnit.US)
     dialog.show_subject(subject)
     assert dialog.cancel_button.isVisible()
     press(qtbot, dialog.cancel_button)

@@ -135,6 +135,7 @@ def test_the_shipped_products_are_found_in_the_panel(qtbot: QtBot, window: MainW
     assert not any(map(panel.tree.isExpanded, rows)), "names are what is looked for"
 
 
+@pytest.mark.usefixtures("themed")
 def test_the_palette_ticks_a_product(
     qtbot: QtBot, window: MainWindow, workspace: Workspace
 ) -> None:

@@ -20,6 +20,8 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
 from predictor.services.history.past_predictions import NewTruth
 
+pytestmark = pytest.mark.usefixtures("themed")
+
 
 @pytest.fixture
 def narrow(window: MainWindow) -> MainWindow:

@@ -56,6 +56,7 @@ def test_a_changed_fact_keeps_its_place() -> None:
                 "spread",
                 "class_chips",
                 "run_precision",
+                "slower",
             },
         ),
         (Measurement, fields.MEASUREMENT, set()),

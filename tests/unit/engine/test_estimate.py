@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from predictor.calibration.evidence import Evidence
+from predictor.calibration.network_deviations import NetworkDeviations, Products
 from predictor.calibration.target_fit import PARTS, TargetFit
 from predictor.core.metrics import Family
 from predictor.core.records import Basis, Configuration, Device, Precision, Target
@@ -697,6 +698,29 @@ def test_the_fit_to_own_measurements_starts_from_what_is_known() -> None:
     assert own.fit.mean == pytest.approx(expected.mean, abs=1e-9)
     assert own.fit.covariance == pytest.approx(expected.covariance, abs=1e-9)
     assert level < own.fit.mean[0] < np.log(3.0)
+
+
+def test_a_network_counts_as_like_ones_of_the_class_where_silicon_was_measured() -> None:
+    """Half of the products is in common, so the deviation counts by a third."""
+    graph = make_graph([Op(macs=10**9, weights=8, columns=8), Op(macs=10**9, weights=8, columns=4)])
+    like = Products.of(make_graph([Op(macs=10**9, weights=8, columns=8)]))
+    networks = NetworkDeviations.of([like], ["gpu x tensorrt"], np.array([[0.3]]))
+    unseen = other_device("unseen")
+    asked = [TARGET, unseen, at(TARGET, runtime="ncnn")]
+    plain = small_estimate(evidence_of([asked[0], asked[2]], [0.0, 0.0], [5, 5]))
+    estimate = replace(plain, networks=networks)
+
+    ratio = latency_ms(estimate, graph, asked) / latency_ms(plain, graph, asked)
+
+    assert ratio == pytest.approx([np.exp(0.3 * 0.5 / 1.5), 1.0, 1.0])
+    known = estimate.of(asked)
+    one = known.take(np.array([0]))
+    assert estimate.operator_ms(graph, one).sum() == pytest.approx(
+        estimate.predict(graph, one).latency_ms[0]
+    )
+    assert estimate.share(graph, known, np.array([0, 1])) == pytest.approx([1.0] * 3)
+    own = estimate.fitted(unseen, [graph] * 5, latency_ms(plain, graph, [unseen]) * ratio[0])
+    assert own.fit.mean == pytest.approx(np.zeros(1 + PARTS), abs=1e-9)
 
 
 @pytest.mark.parametrize("factor", [0.3, 1.0, 4.0])

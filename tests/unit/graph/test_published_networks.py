@@ -1,6 +1,7 @@
 """Networks whose counts are published: MACs and parameters within 1 %, and golden tables."""
 
 import json
+from functools import cache
 
 import onnx
 import pytest
@@ -34,9 +35,14 @@ PUBLISHED_ROUNDED = {
 }
 
 
-@pytest.fixture(scope="module", params=sorted(NETWORKS))
+@pytest.fixture(params=sorted(NETWORKS))
 def network(request):
-    return request.param, ingest_proto(NETWORKS[request.param]()).graph
+    return request.param, graph_of(request.param)
+
+
+@cache  # no fixture of a module: tests of all networks come mixed, and each change reads it anew
+def graph_of(name):
+    return ingest_proto(NETWORKS[name]()).graph
 
 
 def test_counts_agree_with_published_ones(network):

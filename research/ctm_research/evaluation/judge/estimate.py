@@ -6,7 +6,7 @@ about the deviation of others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,6 +18,7 @@ from ctm_research.evaluation.judge.efficiencies import PRIOR_MEANS, KindEfficien
 from ctm_research.evaluation.judge.engines import Predicted
 from ctm_research.evaluation.judge.groups import Floats, medians, members, numbered
 from ctm_research.evaluation.judge.judged import Judged, Rows
+from ctm_research.evaluation.judge.network_training import NetworkTraining
 from ctm_research.evaluation.judge.operator_network import OperatorTraining
 from ctm_research.evaluation.judge.term_times import (
     Asked,
@@ -29,6 +30,7 @@ from ctm_research.evaluation.judge.term_times import (
 )
 from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
 from predictor.calibration.evidence import Evidence, Keys, Scales
+from predictor.calibration.network_deviations import NetworkDeviations
 from predictor.calibration.target_fit import SHAPE, TargetFit
 from predictor.core.records import Target
 from predictor.core.runtimes import runtime_of
@@ -41,6 +43,10 @@ from predictor.network.features import scale_free
 
 _MOST_DEVIATIONS: Final = 2.0  # of a target: what is further off is of another kind
 _LEAST_SILICON: Final = 3  # of fewer, a median is that of one device
+_LEAST_NETWORKS: Final = 4  # of a target that tells of shapes and networks
+_USUAL_TARGETS: Final = 50.0  # that the usual covariance of shapes counts as
+_CROWDED: Final = 0.7  # targets of one silicon in a class together count as so much less
+_ROUNDS: Final = 4
 _MOST_READ: Final = 120  # networks of a target: more tell no more
 _EARLY_START: Final = 2.5  # time of a start of an early version, over one of today
 # The likeliest on silicon left out in inner folds.
@@ -70,6 +76,7 @@ class EstimateEngine:
         self._efficiencies = KindEfficiencies(self._times, judged.rows)
         operators = DistinctOperators.of(judged.corpus)
         self._kinds = kinds_in_corpus(judged.corpus, operators)
+        self._networks = NetworkTraining(judged, operators)
         self._training = (
             None
             if is_plain
@@ -107,11 +114,23 @@ class EstimateEngine:
             cautious * of_class,
             replace(bare, level=level),
             factors,
+            NetworkDeviations.nothing(),
             nothing,
             Keys.of(self._targets),
             self._ahead,
         )
+        if self._training is not None:
+            fitted = self._with_networks(fitted, train)
         return replace(fitted, evidence=fitted.evidence_of(train))
+
+    def _with_networks(self, fitted: FittedEstimate, train: Rows) -> FittedEstimate:
+        """Return the estimate with what networks deviate by on all targets of a class."""
+        for _ in range(_ROUNDS):
+            fitted = fitted.with_covariance(train)
+        networks = self._networks.fit(*fitted.apart(train))
+        of_rows = np.exp(self._networks.of_rows(networks, self._judged.rows))[:, None]
+        apart = replace(fitted, parts=fitted.parts * of_rows, networks=networks)
+        return apart.with_covariance(train)
 
     def _change(self, factors: OperatorFactors) -> Change:
         """Return the change of the operators' times by their factors.
@@ -142,6 +161,7 @@ class FittedEstimate:
         cautious: float64 [J, P], the same where nothing of the silicon was measured.
         efficiencies: of groups of targets.
         operators: factors of single operators; None for an estimate without.
+        networks: deviations of networks, which the parts have and the cautious ones have not.
         evidence: of the targets in training.
         keys: of all targets.
         ahead: bool [T], whether starts run ahead.
@@ -152,6 +172,7 @@ class FittedEstimate:
     cautious: Floats
     efficiencies: Efficiencies
     operators: OperatorFactors | None
+    networks: NetworkDeviations
     evidence: Evidence
     keys: Keys
     ahead: NDArray[np.bool_]
@@ -167,6 +188,7 @@ class FittedEstimate:
                 known.variance[place],
                 known.shape[place],
                 known.shape_variance[place],
+                covariance=self.evidence.covariance,
                 ahead=bool(self.ahead[targets[place]]),
             )
             own = measured.get(int(targets[place]))
@@ -191,7 +213,6 @@ class FittedEstimate:
     def evidence_of(self, train: Rows) -> Evidence:
         """Return the deviations of the targets of some measurements, each network counted once."""
         judged = self.judged
-        train = train[np.isin(train, judged.rows)]
         stated = np.array(
             [
                 each.threads_stated or each.threads_likely > 0 or target.threads == 0
@@ -207,27 +228,17 @@ class FittedEstimate:
             ]
         )
         limit = _MOST_DEVIATIONS * SCALES.level
-        # Repeats, and runs on hosts that nobody tells apart, are one measurement.
-        first, cell = numbered(judged.target[train], judged.graph[train])
-        logs = medians(cell, judged.log_latency[train], len(first))
-        rows = train[first]
-        once, _ = numbered(judged.target[rows], judged.network[rows])
-        order = np.random.default_rng(0).permutation(once)
         fits, targets, networks = [], [], []
-        for target, mine in members(judged.target[rows[order]]):
+        for target, fit, rows, _ in self._fits(train):
             if not stated[target] and not usual[target]:
                 continue
-            read = order[mine[:_MOST_READ]]
-            parts = self._of(self.parts, rows[read])
-            prior = TargetFit.prior(ahead=bool(self.ahead[target]))
-            fit = prior.measured(parts, np.exp(logs[read]))
             # So far off they were not all cores.
             if stated[target] or abs(fit.mean[0]) < limit:
                 fits.append(fit)
                 targets.append(target)
-                networks.append(len(mine))
+                networks.append(len(rows))
         if not fits:
-            return Evidence.nothing(SCALES)
+            return replace(Evidence.nothing(SCALES), covariance=self.evidence.covariance)
         seen = np.array(targets)
         means = np.array([fit.mean for fit in fits])
         return Evidence(
@@ -237,7 +248,67 @@ class FittedEstimate:
             shape=means[:, 1:],
             networks=np.array(networks),
             scales=SCALES,
+            covariance=self.evidence.covariance,
         )
+
+    def with_covariance(self, train: Rows) -> FittedEstimate:
+        """Return the estimate, nothing measured, with the likelier covariance of shapes."""
+        nothing = Evidence.nothing(SCALES)
+        return replace(self, evidence=replace(nothing, covariance=self._covariance(train)))
+
+    def _covariance(self, train: Rows) -> Floats:
+        """Return the covariance of the shapes of some measurements' targets, float64 [P, P].
+
+        A step of expectation and maximisation; the usual covariance counts as some targets.
+        """
+        judged = self.judged
+        fits = [
+            (target, fit)
+            for target, fit, rows, _ in self._fits(train)
+            if len(rows) >= _LEAST_NETWORKS
+        ]
+        targets = np.array([target for target, _ in fits], np.int64)
+        _, of_target = np.unique(
+            np.stack([judged.silicon[targets], judged.klass[targets]]), axis=1, return_inverse=True
+        )
+        alike = np.bincount(of_target.reshape(-1))[of_target.reshape(-1)]
+        total, count = _USUAL_TARGETS * SHAPE.covariance(), _USUAL_TARGETS
+        for (_, fit), weight in zip(fits, (alike**-_CROWDED).tolist(), strict=True):
+            shape = fit.mean[1:]
+            total += weight * (np.outer(shape, shape) + fit.covariance[1:, 1:])
+            count += weight
+        covariance: Floats = total / count
+        return covariance
+
+    def apart(self, train: Rows) -> tuple[Rows, Floats]:
+        """Return a row of each network on each target, and ln(measured / estimated) there.
+
+        Level and shape of the target are those of all its networks.
+        """
+        rows, apart = [np.empty(0, np.int64)], [np.empty(0)]
+        for _, fit, mine, logs in self._fits(train):
+            if len(mine) >= _LEAST_NETWORKS:
+                rows.append(mine)
+                apart.append(logs - fit.predicted(self._of(self.parts, mine))[0])
+        return np.concatenate(rows), np.concatenate(apart)
+
+    def _fits(self, train: Rows) -> Iterator[tuple[int, TargetFit, Rows, Floats]]:
+        """Yield each target with its fit, a row of each network and their ln(latency in ms)."""
+        judged = self.judged
+        train = train[np.isin(train, judged.rows)]
+        # Repeats, and runs on hosts that nobody tells apart, are one measurement.
+        first, cell = numbered(judged.target[train], judged.graph[train])
+        logs = medians(cell, judged.log_latency[train], len(first))
+        rows = train[first]
+        once, _ = numbered(judged.target[rows], judged.network[rows])
+        order = np.random.default_rng(0).permutation(once)
+        for target, mine in members(judged.target[rows[order]]):
+            read = order[mine[:_MOST_READ]]
+            prior = TargetFit.prior(
+                covariance=self.evidence.covariance, ahead=bool(self.ahead[target])
+            )
+            fit = prior.measured(self._of(self.parts, rows[read]), np.exp(logs[read]))
+            yield target, fit, rows[order[mine]], logs[order[mine]]
 
     def _of(self, parts: Floats, rows: Rows) -> Floats:
         of_rows: Floats = parts[np.searchsorted(self.judged.rows, rows)]

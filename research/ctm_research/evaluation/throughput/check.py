@@ -25,6 +25,7 @@ from ctm_research.evaluation.throughput.forms import (
     weights_of,
 )
 from ctm_research.evaluation.throughput.pairs import QUERIES, SMALLER, Pair, read_pairs
+from ctm_research.evaluation.throughput.turns import turn_figures
 from predictor.calibration.throughput import SCHEMA, STEADY
 from predictor.devices.catalogue import load_device_files
 
@@ -57,6 +58,7 @@ def throughput_check(data: Path) -> dict[str, Any]:
             for entry in judged
             if entry["systems"] < LEAST_SYSTEMS
         ],
+        "turns": turn_figures(data),
         "batches": batch_figures([pair for pair in pairs if pair.batch]),
     }
 

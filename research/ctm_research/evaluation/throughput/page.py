@@ -37,6 +37,12 @@ The gain of a stated batch over runs one after the other: MLPerf's queries of 8 
 (MultiStream), which several cores of an accelerator may share, and stated batches of frameworks.
 *Error* of the predicted gain, and *none* of no gain at all, median, devices counting the same.
 Nothing is fitted here: `ctm load` takes these batches as they are."""
+_TURNS: Final = """\
+## Runs of one thread side by side
+
+A speech recogniser (Paraformer under ONNX Runtime, FunASR's C++ program) over its concurrent tasks
+of one thread each: the rate over that of one task, as a share of what is expected, the tasks, at
+most as many as cores. Nothing is fitted; `ctm load` takes it as 1."""
 _LIMITS: Final = """\
 Rates of MLPerf are those of tuned servers, for a minute to ten, with all inputs at hand: streams
 of cameras do not fill batches by themselves. Offline runs of phones may take more units than the
@@ -52,7 +58,7 @@ def throughput_page(figures: Mapping[str, Any], origin: str) -> str:
     """
     parts = ["# Several runs at once", origin, _INTRODUCTION, "## What ships", _shipped(figures)]
     parts += [_too_few(figures), "## All forms", _forms(figures)]
-    parts += [_BATCHES, _batches(figures), _LIMITS]
+    parts += [_BATCHES, _batches(figures), _TURNS, _turns(figures), _LIMITS]
     return "\n\n".join(parts) + "\n"
 
 
@@ -103,6 +109,16 @@ def _forms(figures: Mapping[str, Any]) -> str:
 
 def _form(form: Mapping[str, Any] | None) -> str | None:
     return None if form is None else f"{100 * form['error']:.1f} ({100 * form['inside']:.0f})"
+
+
+def _turns(figures: Mapping[str, Any]) -> str:
+    header = ("processor", "cores", "tasks", "rows", "lowest %", "median %", "highest %")
+    rows = [
+        (entry["device"], entry["cores"], entry["tasks"], entry["rows"],
+         *(100 * entry[name] for name in ("low", "median", "high")))
+        for entry in figures["turns"]
+    ]  # fmt: skip
+    return table(header, rows)
 
 
 def _batches(figures: Mapping[str, Any]) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,23 +35,27 @@ class Image(CalibrationDataReader):
         return next(self._images, None)
 
 
-@pytest.fixture(scope="module", params=NETWORKS)
-def forms(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, OperatorGraph]:
+@pytest.fixture(params=NETWORKS)
+def forms(request: pytest.FixtureRequest) -> Mapping[str, OperatorGraph]:
     """Return one network in floating point, quantised, and quantised but for its first product."""
-    folder = tmp_path_factory.mktemp("quantised")
-    path = unpacked(f"{request.param}.onnx.xz", folder)
-    graphs = {"float": ingest(str(path)).graph}
-    first = graphs["float"].names[graphs["float"].op_types.index("Conv")]
-    for name, layout, excluded in (
-        ("qdq", QuantFormat.QDQ, []),
-        ("operators", QuantFormat.QOperator, []),
-        ("partly", QuantFormat.QDQ, [first]),
-    ):
-        result = folder / f"{name}.onnx"
-        quantize_static(path, result, Image(), quant_format=layout, nodes_to_exclude=excluded)
-        graphs[name] = ingest(str(result)).graph
+    return forms_of(request.param)
+
+
+@cache  # no fixture of a module: tests of both networks come mixed, and each change makes it anew
+def forms_of(network: str) -> Mapping[str, OperatorGraph]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = unpacked(f"{network}.onnx.xz", folder)
+        graphs = {"float": ingest(str(path)).graph}
+        first = graphs["float"].names[graphs["float"].op_types.index("Conv")]
+        for form, layout, excluded in (
+            ("qdq", QuantFormat.QDQ, []),
+            ("operators", QuantFormat.QOperator, []),
+            ("partly", QuantFormat.QDQ, [first]),
+        ):
+            result = folder / f"{form}.onnx"
+            quantize_static(path, result, Image(), quant_format=layout, nodes_to_exclude=excluded)
+            graphs[form] = ingest(str(result)).graph
     return graphs
 
 
@@ -65,7 +72,7 @@ def targets_in(precision: Precision) -> list[Target]:
 
 
 def test_a_quantised_file_takes_as_long_as_its_float_file_in_int8(
-    forms: dict[str, OperatorGraph],
+    forms: Mapping[str, OperatorGraph],
 ) -> None:
     engine = shipped_engine()
     promised = engine.predict([forms["float"]], targets_in(Precision.INT8), {})
@@ -82,7 +89,7 @@ def test_a_quantised_file_takes_as_long_as_its_float_file_in_int8(
 
 
 def test_float_operators_of_a_quantised_file_keep_their_rate(
-    forms: dict[str, OperatorGraph],
+    forms: Mapping[str, OperatorGraph],
 ) -> None:
     rows = [forms[name] for name in ("qdq", "partly", "float")]
     floats = shipped_engine().predict(rows, targets_in(Precision.FP32), {}).latency_ms
@@ -94,7 +101,7 @@ def test_float_operators_of_a_quantised_file_keep_their_rate(
 
 
 def test_no_batch_of_a_quantised_file_is_faster_than_a_smaller_one(
-    forms: dict[str, OperatorGraph],
+    forms: Mapping[str, OperatorGraph],
 ) -> None:
     batches = [at_batch(forms["partly"], factor) for factor in (1, 2, 3, 8, 64)]
     table = shipped_engine().predict(batches, targets_in(Precision.FP32), {})
@@ -103,7 +110,7 @@ def test_no_batch_of_a_quantised_file_is_faster_than_a_smaller_one(
 
 
 def test_the_parts_of_an_explanation_sum_to_the_prediction(
-    forms: dict[str, OperatorGraph],
+    forms: Mapping[str, OperatorGraph],
 ) -> None:
     graph, engine = forms["partly"], shipped_engine()
     for run in targets_in(Precision.FP32):
@@ -117,7 +124,7 @@ def test_the_parts_of_an_explanation_sum_to_the_prediction(
 
 
 def test_without_int8_integers_are_predicted_in_the_requested_precision(
-    forms: dict[str, OperatorGraph],
+    forms: Mapping[str, OperatorGraph],
 ) -> None:
     run = target("rpi4", "pytorch", Precision.FP32)
     table = shipped_engine().predict([forms["qdq"]], [run], {})
@@ -135,7 +142,7 @@ def test_without_int8_integers_are_predicted_in_the_requested_precision(
     assert table.latency_ms[0, 0] > table.latency_ms[0, 1]
 
 
-def test_what_a_target_does_not_run_is_no_run_in_int8(forms: dict[str, OperatorGraph]) -> None:
+def test_what_a_target_does_not_run_is_no_run_in_int8(forms: Mapping[str, OperatorGraph]) -> None:
     table = shipped_engine().predict(
         [forms["qdq"]], [target("rpi4", "onnxruntime", Precision.BF16)], {}
     )
@@ -144,7 +151,7 @@ def test_what_a_target_does_not_run_is_no_run_in_int8(forms: dict[str, OperatorG
 
 
 def test_halves_run_between_casts_where_the_processor_has_none(
-    forms: dict[str, OperatorGraph],
+    forms: Mapping[str, OperatorGraph],
 ) -> None:
     engine, graph = shipped_engine(), forms["float"]
     halves, floats = (target("rpi4", "onnxruntime", p) for p in (Precision.FP16, Precision.FP32))

@@ -10,11 +10,11 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import Device
+from predictor.core.records import Cluster, Device
 from predictor.core.run_facts import Spread, Tail
 from predictor.core.toml_tables import TomlTables
 from predictor.services.loads import placement
-from predictor.services.loads.costs import RunCost
+from predictor.services.loads.costs import RunCost, runs_at_once
 from predictor.services.loads.placement import alone_ms, best_assignment, simulation_of
 from predictor.services.loads.records import Box, Load, Stage, Stream, Unit
 from predictor.services.loads.simulate import Scaled, Simulation, slow_runs
@@ -209,3 +209,33 @@ def test_a_stage_of_a_thousand_runs_is_simulated_over_fewer_items() -> None:
     drawn = _simulation(stream, costs=[[cost(0.5)]]).run(0, Scaled(1.0, (1,)), 10_000)
     assert 50 < len(drawn.latency_ms[0]) < 200
     assert drawn.latency_ms[0] == pytest.approx(500.0)
+
+
+def test_threads_that_a_stage_states_let_a_processor_make_several_runs_at_once() -> None:
+    cores = Unit("cpu", Device(id="a-cpu", name="a-cpu", vendor="", family=Family.CPU,
+                               metrics={"core_count": 8.0}))  # fmt: skip
+    box = Box(id="pc", name="PC", units={"cpu": cores})
+    stream = _stream(_stage(unit="cpu", threads=2, per_item=4.0))
+    rows = [[cost(4.0)]]
+    assert runs_at_once(stream.stages[0], cores) == 4
+    assert runs_at_once(_stage(unit="cpu"), cores) == 1
+    assert runs_at_once(_stage(unit="cpu", threads=16), cores) == 1
+    shared = Simulation([stream], box, [["cpu"]], rows, 0, 1)
+    assert shared.demand(None, shared.stated)[0] == pytest.approx(50 * 4 * 0.004 / 4)
+    # The four runs of an item are made together.
+    assert shared.run(0, shared.stated, _ITEMS).latency_ms[0] == pytest.approx(4.0)
+    assert alone_ms(stream, rows[0], box, ["cpu"]) == pytest.approx(4.0)
+    # Beside a stage on all cores, runs follow one another.
+    both = [stream, _stream(_stage("b", unit="cpu"), name="other", rate=1.0)]
+    mixed = Simulation(both, box, [["cpu"], ["cpu"]], [*rows, [cost(1.0)]], 0, 1)
+    assert mixed.servers[0] == 1.0
+
+
+def test_cores_of_two_kinds_make_one_run_at_once() -> None:
+    slow, fast = (
+        Cluster(name=name, cores=4, clock_mhz=clock)
+        for name, clock in (("A55", 1800), ("A76", 2400))
+    )
+    device = replace(_device("rk"), family=Family.MOBILE_CPU, clusters=(fast, slow))
+    assert device.core_count == 8
+    assert runs_at_once(_stage(unit="cpu", threads=4), Unit("cpu", device)) == 1

@@ -64,6 +64,7 @@ def answer(p99: Between, busy: Between = BUSY, chance: float = 1.0) -> Answer:
         memory=(MemoryAnswer(where="shared", bytes=2e6, of_bytes=8e9),),
         watts=None,
         budget_w=None,
+        cost=None,
         simulated=1000,
     )
 
