@@ -1,4 +1,4 @@
-"""The list of all devices: this machine, the user's own, products with their units, the others."""
+"""The list of all devices: this machine, the user's own, products with their units, the rest."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DeviceRow:
 
 
 def device_rows(entries: Sequence[DeviceEntry]) -> list[DeviceRow]:
-    """Return the rows of devices: the user's as they come, products, then all others.
+    """Return the rows of devices: the user's as they come, products, then the rest.
 
     A product with one unit in the catalogue is that device, which its names find too.
     """

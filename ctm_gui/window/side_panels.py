@@ -14,7 +14,7 @@ from ctm_gui.window.pages import Page
 # Under it a form or a long table beside the panels would be cut off; both need less than this.
 _NARROW_PX = 1200
 # Under it the names of targets and their number are cut.
-_MIN_PX = 270
+_MIN_PANELS_PX = 270
 # What the window has beside and around its views: places, menus, strip, status.
 _FRAME_PX = (84, 132)
 # A window may be as narrow, whatever its view needs.
@@ -33,7 +33,7 @@ class Panels(QSplitter):
     @property
     def needed_px(self) -> int:
         """The width under which their contents are cut."""
-        return max(super().minimumSizeHint().width(), _MIN_PX)
+        return max(super().minimumSizeHint().width(), _MIN_PANELS_PX)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())

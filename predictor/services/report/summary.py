@@ -196,7 +196,7 @@ def _names_int8(request: ReportRequest, explained: Sequence[Explained]) -> bool:
     """Whether the answer has a number of a quantised model that is still to be made."""
     advised = (one.sensitivity.alternatives for one in explained if one.sensitivity)
     runs = (needs_quantising(pair.model.model, pair.prediction) for pair in request.pairs())
-    return any(other.needs_quantising for others in advised for other in others) or any(runs)
+    return any(run.needs_quantising for advice in advised for run in advice) or any(runs)
 
 
 def _warnings(model: ReportedModel, request: ReportRequest) -> Iterator[str]:
