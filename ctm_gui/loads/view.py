@@ -60,13 +60,13 @@ from predictor.services.loads.draft import (
 )
 from predictor.services.loads.sentences import headline, sentences
 
-_LETTERS = 18
+_LETTERS, _MODE_LETTERS = 13, 9
 _LONGEST = 400
 _USUAL_MODE = "usual clocks"
 _DEVICES, _FILE = "The ticked devices", "A box file…"
 _AS_STATED = "as the file has it"
 _TABLE_PX = 96
-_USUAL_CHANCE = 90
+_USUAL_CHANCE, _CHANCE_PX = 90, 70
 _PROGRESS_PX = 160
 _GAP_PX, _SCROLL_BAR_PX = 8, 16
 
@@ -127,8 +127,9 @@ class LoadView(QWidget):
             )
         self.examples_button.setMenu(menu)
         self.box_box = combo_box("Box that runs the load", letters=_LETTERS)
-        self.mode_box = combo_box("Power mode of the box", letters=12)
+        self.mode_box = combo_box("Power mode of the box", letters=_MODE_LETTERS)
         self.chance_box = PlainBox("Chance in percent with which the load has to hold", "%", 1.0)
+        self.chance_box.setMinimumWidth(_CHANCE_PX)
         self.chance_box.setToolTip("The chance with which the load has to hold, over all draws.")
         self.box_note = note_label("bad")
         self.progress = QProgressBar(textVisible=False)
