@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from predictor.core.libraries import settle_libraries
 
 # How long an example takes, and how long it is drawn, depends on what else this machine does. Each
-# run draws others: 50 a run have found what 100 had.
+# run draws others: 50 a run keep the suite short.
 hypothesis.settings.register_profile(
     "ctm",
     deadline=None,

@@ -12,6 +12,7 @@ from ctm_gui.widgets.basic import STRETCH, hbox, holder, named, vbox
 from ctm_gui.widgets.fields import BudgetBox
 
 _LARGE_PX = 130
+_IN_A_ROW = 3
 
 
 class LanguageFields(QWidget):
@@ -50,7 +51,9 @@ class LanguageFields(QWidget):
             field = holder(named(text, box), box)
             field.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
             fields.append(field)
-        vbox(hbox(*fields, STRETCH, spacing=14), of=self, margins=0)
+        # In two rows: five large fields are wider than a small window.
+        rows = fields[:_IN_A_ROW], fields[_IN_A_ROW:]
+        vbox(*(hbox(*row, STRETCH, spacing=14) for row in rows), of=self, margins=0)
 
     @property
     def limits(self) -> LanguageLimits:

@@ -140,7 +140,7 @@ class ChooseView(QWidget):
         self.precision_box = _choice("Precision", "All precisions", precisions)
         explain_items(self.precision_box, ["", *(precision.explanation for precision in Precision)])
         self.language_fields = LanguageFields(self._settings)
-        self.language_fields.hide()  # before it has a part in the least width
+        self.language_fields.hide()
         self.answer = label(role="heading", name="Answer", selectable=True)
         self.advice = label(name="The measurement that would settle it", selectable=True)
         self.probe_button = button(

@@ -60,13 +60,13 @@ from predictor.services.loads.draft import (
 )
 from predictor.services.loads.sentences import headline, sentences
 
-_LETTERS, _MODE_LETTERS = 13, 9
+_LETTERS = 18
 _LONGEST = 400
 _USUAL_MODE = "usual clocks"
 _DEVICES, _FILE = "The ticked devices", "A box file…"
 _AS_STATED = "as the file has it"
 _TABLE_PX = 96
-_USUAL_CHANCE, _CHANCE_PX = 90, 70
+_USUAL_CHANCE = 90
 _PROGRESS_PX = 160
 _GAP_PX, _SCROLL_BAR_PX = 8, 16
 
@@ -127,9 +127,8 @@ class LoadView(QWidget):
             )
         self.examples_button.setMenu(menu)
         self.box_box = combo_box("Box that runs the load", letters=_LETTERS)
-        self.mode_box = combo_box("Power mode of the box", letters=_MODE_LETTERS)
+        self.mode_box = combo_box("Power mode of the box", letters=12)
         self.chance_box = PlainBox("Chance in percent with which the load has to hold", "%", 1.0)
-        self.chance_box.setMinimumWidth(_CHANCE_PX)
         self.chance_box.setToolTip("The chance with which the load has to hold, over all draws.")
         self.box_note = note_label("bad")
         self.progress = QProgressBar(textVisible=False)
@@ -139,11 +138,13 @@ class LoadView(QWidget):
         self.cancel_button = button("&Cancel", "Stop the simulation.", self._presenter.cancel)
         self.again_button = button("Simulate A&gain", "Simulate the load.", self._presenter.refresh)
         self.answer = label(role="heading", name="Answer", selectable=True)
+        files = hbox(
+            self.new_button, self.open_button, self.save_button, self.examples_button, STRETCH,
+        )  # fmt: skip
         head = hbox(
-            self.new_button, self.open_button, self.save_button, self.examples_button, 12,
             named("&Box", self.box_box), (self.box_box, 1),
             named("&Mode", self.mode_box), self.mode_box,
-            named("Holds with", self.chance_box), self.chance_box, STRETCH,
+            named("Holds with", self.chance_box), self.chance_box,
         )  # fmt: skip
         busy = hbox(
             (self.answer, 1), self.progress_text, self.progress, self.cancel_button,
@@ -156,7 +157,7 @@ class LoadView(QWidget):
         self._editor, self._pictures = QSplitter(across), QSplitter(across)
         content = QWidget()
         self.content = ContentOrMessage(content, name="No load")
-        vbox(head, self.box_note, (self.content, 1), of=self)
+        vbox(files, head, self.box_note, (self.content, 1), of=self)
         parts = splitter(down, self._editor, self.tabs, sizes=(300, 270), stretch=(1, 1))
         vbox(busy, (parts, 1), of=content, margins=0)
 

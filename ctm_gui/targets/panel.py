@@ -101,7 +101,7 @@ class TargetsPanel(QWidget):
         self.heading = label(role="heading", wraps=False)
         self.search_box = SearchBox("Search device, phone, board…", "Search targets")
         self.search_box.textChanged.connect(self._on_filter)
-        self.search_box.returnPressed.connect(self._tick_found)
+        self.search_box.returnPressed.connect(self._tick_matches)
         self.search_box.setToolTip("Enter checks the device that is meant, or the first of those.")
         self.checked_only = self._build_checked_only()
         self.tree = self._build_tree()
@@ -134,7 +134,7 @@ class TargetsPanel(QWidget):
         self.tree.setCurrentIndex(index)
         self.tree.setFocus()
 
-    def _tick_found(self) -> None:
+    def _tick_matches(self) -> None:
         """Check the device that the search means, else the first found; other words may follow."""
         words = self.search_box.text().strip()
         try:

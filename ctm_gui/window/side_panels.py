@@ -14,11 +14,11 @@ from ctm_gui.window.pages import Page
 # Under it a form or a long table beside the panels would be cut off; both need less than this.
 _NARROW_PX = 1200
 # Under it the names of targets and their number are cut.
-_LEAST_PX = 270
+_MIN_PX = 270
 # What the window has beside and around its views: places, menus, strip, status.
 _FRAME_PX = (84, 132)
 # A window may be as narrow, whatever its view needs.
-_LEAST_WINDOW_PX = 900
+_MIN_WINDOW_PX = 900
 
 
 class Panels(QSplitter):
@@ -33,7 +33,7 @@ class Panels(QSplitter):
     @property
     def needed_px(self) -> int:
         """The width under which their contents are cut."""
-        return max(super().minimumSizeHint().width(), _LEAST_PX)
+        return max(super().minimumSizeHint().width(), _MIN_PX)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())
@@ -80,7 +80,7 @@ class ViewsRoom(QScrollArea):
     def minimumSizeHint(self) -> QSize:
         """Return what the view needs, at most what the screen has, or a window of 900 pixels."""
         screen = self.screen().availableSize()
-        width, height = min(screen.width(), _LEAST_WINDOW_PX), screen.height()
+        width, height = min(screen.width(), _MIN_WINDOW_PX), screen.height()
         room = QSize(width - _FRAME_PX[0], height - _FRAME_PX[1])
         return self._views.minimumSizeHint().boundedTo(room)
 

@@ -77,7 +77,7 @@ class Products:
         return cls(names, sums / max(sums.sum(), 1.0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class NetworkDeviations:
     """Weights of N measured networks in C classes of targets.
 
@@ -101,20 +101,34 @@ class NetworkDeviations:
     def nothing(cls) -> NetworkDeviations:
         """Return the deviations where no network was measured."""
         empty = np.empty(0, np.int64)
-        return cls([], empty.astype(np.uint64), empty, empty, np.empty(0), np.empty((0, 0)))
+        return cls(
+            classes=[],
+            products=empty.astype(np.uint64),
+            product=empty,
+            network=empty,
+            shares=np.empty(0),
+            weights=np.empty((0, 0)),
+        )
 
     @classmethod
     def of(
         cls, networks: Sequence[Products], classes: Sequence[str], weights: Floats
     ) -> NetworkDeviations:
         """Return the deviations of networks by their weights, float64 [N, C]."""
-        names = np.concatenate([np.empty(0, np.uint64), *(each.names for each in networks)])
+        names = np.concatenate([np.empty(0, np.uint64), *(one.names for one in networks)])
         products, product = np.unique(names, return_inverse=True)
-        sizes = [len(each.names) for each in networks]
+        sizes = [len(one.names) for one in networks]
         network = np.repeat(np.arange(len(networks)), sizes)
-        shares = np.concatenate([np.empty(0), *(each.shares for each in networks)])
+        shares = np.concatenate([np.empty(0), *(one.shares for one in networks)])
         order = np.argsort(product, kind="stable")
-        return cls(classes, products, product[order], network[order], shares[order], weights)
+        return cls(
+            classes=classes,
+            products=products,
+            product=product[order],
+            network=network[order],
+            shares=shares[order],
+            weights=weights,
+        )
 
     def fits(self) -> bool:
         """Return whether the arrays belong together."""
@@ -135,11 +149,11 @@ class NetworkDeviations:
 
     def likeness(self, products: Products) -> Floats:
         """Return the covariance of a network with each of the N over that with itself, [N]."""
-        known = np.searchsorted(self.products, products.names)
-        known[known == len(self.products)] = 0
-        here = self.products[known] == products.names if len(self.products) else known < 0
-        first = np.searchsorted(self.product, known[here])
-        sizes = np.searchsorted(self.product, known[here], side="right") - first
+        places = np.searchsorted(self.products, products.names)
+        places[places == len(self.products)] = 0
+        here = self.products[places] == products.names if len(self.products) else places < 0
+        first = np.searchsorted(self.product, places[here])
+        sizes = np.searchsorted(self.product, places[here], side="right") - first
         starts = np.cumsum(sizes) - sizes
         entries = np.repeat(first - starts, sizes) + np.arange(int(sizes.sum()))
         common = np.minimum(np.repeat(products.shares[here], sizes), self.shares[entries])

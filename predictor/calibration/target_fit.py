@@ -92,10 +92,10 @@ class TargetFit:
             ahead: whether starts run ahead on the target.
         """
         mean = np.concatenate([[level], np.zeros(PARTS) if shape is None else shape])
-        both = np.zeros((1 + PARTS, 1 + PARTS))
-        both[0, 0] = variance
-        both[1:, 1:] = shape_variance * (SHAPE.covariance() if covariance is None else covariance)
-        return cls(mean, both, ahead)
+        joint = np.zeros((1 + PARTS, 1 + PARTS))
+        joint[0, 0] = variance
+        joint[1:, 1:] = shape_variance * (SHAPE.covariance() if covariance is None else covariance)
+        return cls(mean, joint, ahead)
 
     def measured(self, parts_ms: Floats, latency_ms: Floats) -> TargetFit:
         """Return the posterior after measurements of k graphs.

@@ -91,12 +91,12 @@ def read_estimate(path: Path) -> Estimate:
 
 def _networks(classes: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> NetworkDeviations:
     return NetworkDeviations(
-        classes,
-        arrays["products"],
-        arrays["product"].astype(np.int64),
-        arrays["network"].astype(np.int64),
-        arrays["shares"].astype(np.float64),
-        arrays["weights"].astype(np.float64),
+        classes=classes,
+        products=arrays["products"],
+        product=arrays["product"].astype(np.int64),
+        network=arrays["network"].astype(np.int64),
+        shares=arrays["shares"].astype(np.float64),
+        weights=arrays["weights"].astype(np.float64),
     )
 
 

@@ -41,9 +41,9 @@ class Growth:
 
     def spread(self, silicon: str, share: float, cards: int) -> float:
         """Return the standard deviation of the logarithm of a time, beside that of its level."""
-        known = silicon in self.of_silicon
-        added = self.measured if known else self.unmeasured
-        several = self.cards if known else self.cards_unmeasured
+        is_measured = silicon in self.of_silicon
+        added = self.measured if is_measured else self.unmeasured
+        several = self.cards if is_measured else self.cards_unmeasured
         return math.hypot(added * self.grown(silicon, share), several * (cards > 1))
 
     def grown(self, silicon: str, share: float) -> float:

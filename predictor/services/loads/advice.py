@@ -1,4 +1,4 @@
-"""What would leave the busiest unit more time, by predictions: a batch, INT8, another unit."""
+"""What would leave the busiest unit more time, by predictions: a batch, INT8, threads, a unit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Final
 
 from predictor.core.records import Precision
 from predictor.services.loads.answers import Advice, StageAnswer
-from predictor.services.loads.costs import RunCost, in_precision
+from predictor.services.loads.costs import RunCost, in_precision, runs_at_once
 from predictor.services.loads.placement import Assignment, Costs, simulation_of
 from predictor.services.loads.records import Box, Load, Stage
 from predictor.services.prediction.targets import resolve_targets, supports
 
 _BATCH: Final = 4
+_THREADS: Final = 2
 _USEFUL: Final = 0.97  # of the utilisation before
 CostOf = Callable[[Stage, str], RunCost]
 
@@ -63,6 +64,10 @@ class Advisor:
             target.device, replace(target.configuration, precision=Precision.INT8)
         ):
             changes.append(("INT8", int8, unit))
+        threaded = replace(stage, threads=_THREADS)
+        here = self._box.units[unit]
+        if stage.threads is None and runs_at_once(threaded, here) > here.count:
+            changes.append((f"runs of {_THREADS} threads", threaded, unit))
         free = replace(stage, runtime="", precision="")
         changes += [(f"on {name}", free, name) for name in self._box.units if name != unit]
         before = self._strain(self._assignment, self._costs)

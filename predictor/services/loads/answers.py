@@ -130,7 +130,7 @@ class Answer:
     memory: tuple[MemoryAnswer, ...]
     watts: Between | None
     budget_w: float | None
-    cost: LoadCost | None
+    cost: LoadCost | None = None
     simulated: int
 
     @property

@@ -13,8 +13,8 @@ from predictor.core.records import Precision, TargetId
 from predictor.core.text import plural
 from predictor.core.units import significant
 
-_LEAST_RATIO: Final = 1.1  # by less, conditions of the two measurements may differ
-_LEAST_NETWORKS: Final = 5
+_RATIO: Final = 1.1  # by less, conditions of the two measurements may differ
+_NETWORKS: Final = 5
 
 
 @lru_cache(maxsize=1024)
@@ -29,18 +29,18 @@ def slower_words(published: Published, target: TargetId) -> str:
 def _slower(published: Published, target: TargetId) -> Iterator[str]:
     if target.precision == Precision.INT8:
         ratio, count = _median(published, target, target._replace(precision=Precision.FP32))
-        if ratio > _LEAST_RATIO:
+        if ratio > _RATIO:
             yield _words("INT8 takes", ratio, "FP32", count)
     fewer = [(*_median(published, target, o), o.threads) for o in published.fewer_threads(target)]
     ratio, count, threads = max(fewer, default=(0.0, 0, 0))
-    if ratio > _LEAST_RATIO:
+    if ratio > _RATIO:
         yield _words(f"{target.threads} threads take", ratio, str(threads), count)
 
 
 def _median(published: Published, target: TargetId, other: TargetId) -> tuple[float, int]:
     """Return the median ratio of times and of how many networks it is; 0 of too few."""
     ratios = published.ratios(target, other)
-    return (float(np.median(ratios)) if len(ratios) >= _LEAST_NETWORKS else 0.0), len(ratios)
+    return (float(np.median(ratios)) if len(ratios) >= _NETWORKS else 0.0), len(ratios)
 
 
 def _words(what: str, ratio: float, other: str, count: int) -> str:

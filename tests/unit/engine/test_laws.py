@@ -341,6 +341,9 @@ def grown() -> Mapping[str, tuple[OperatorGraph, list[OperatorGraph], OperatorGr
     return result
 
 
+_OF_LAST_OPERATOR = 0.01  # decision 0028
+
+
 @pytest.mark.parametrize("make", [blind_engine, shipped_engine])
 @pytest.mark.parametrize("name", list(samples()))
 def test_no_listed_target_is_faster_with_a_larger_batch_or_more_operators(
@@ -356,7 +359,10 @@ def test_no_listed_target_is_faster_with_a_larger_batch_or_more_operators(
     fits = np.isfinite(latency_ms)
     assert (np.diff(fits[1:].astype(int), axis=0) <= 0).all()
     both = fits[:-1] & fits[1:]
-    assert (np.diff(latency_ms, axis=0)[both] >= -ROUNDED * latency_ms[:-1][both]).all()
+    # Where its silicon was measured a network deviates a little less without its last operator.
+    slack = np.full((len(latency_ms) - 1, 1), ROUNDED)
+    slack[0] = _OF_LAST_OPERATOR if make is shipped_engine else ROUNDED
+    assert (np.diff(latency_ms, axis=0) >= -slack * latency_ms[:-1])[both].all()
     assert (latency_ms[2:] < latency_ms[1] * 65)[fits[2:]].all()
 
 

@@ -1,14 +1,17 @@
 """Costs of runs from predictions: batches, modes, what is unknown."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from predictor.core.toml_tables import TomlTables
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.loads.boxes import named_box
+from predictor.services.loads.boxes import box_of_devices, named_box
+from predictor.services.loads.carry import carry, model_key
 from predictor.services.loads.costs import run_costs
-from predictor.services.loads.records import Stage
+from predictor.services.loads.records import Load, Stage, Stream
 from tests.support.graphs import Op
 from tests.support.models import make_model
 
@@ -34,6 +37,19 @@ def test_units_are_predicted_together_as_one_by_one() -> None:
     for pair in zip(together, alone, strict=True):
         assert pair[0].batch_ms == pytest.approx(pair[1].batch_ms)
         assert pair[0].deviation == pytest.approx(pair[1].deviation)
+
+
+def test_a_processor_that_binds_is_advised_to_run_on_fewer_threads() -> None:
+    catalogue = load_catalogue()
+    box = box_of_devices([catalogue.find("xeon-platinum-8380")])
+    stage = replace(_STAGE, unit="cpu", batch=1)
+    stream = Stream(line=1, name="camera", rate_per_s=300.0, stages=(stage,))
+    load = Load(file=TomlTables(Path("load.toml"), {}, [], ""), streams=(stream,), draws=10)
+    answer = carry(load, box, {model_key(stage): _MODEL})
+    (change,) = (change for change in answer.advice if "2 threads" in change.words)
+    assert change.words == "detect in runs of 2 threads"
+    assert change.after_ms > change.before_ms
+    assert change.utilisation < answer.units[0].utilisation.median
 
 
 def test_a_mode_is_slower_and_states_joules() -> None:
