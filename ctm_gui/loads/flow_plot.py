@@ -189,7 +189,7 @@ class FlowPlot(QWidget):
         runs = f"{number(stage.per_item)} × " if stage.per_item != 1 else ""
         if answer is None:
             return f"{self._unit_of(placed_stage) or AUTO}: {runs}—"
-        return f"{answer.unit}: {runs}{number(answer.cost.prediction.latency_ms)} ms"
+        return f"{answer.unit}: {runs}{number(answer.cost.prediction.latency_ms, 2)} ms"
 
     def _paint_arrow(self, painter: QPainter, before: QRectF, after: QRectF) -> None:
         start = QPointF(before.right(), before.center().y())
