@@ -52,6 +52,9 @@ class _Labels:
     names: QRectF
 
 
+_NO_LABELS = _Labels((), (), QRectF())
+
+
 class RooflinePlot(PointPlot):
     """Operators under the roofs; a click chooses one, Left and Right step through them.
 
@@ -69,7 +72,7 @@ class RooflinePlot(PointPlot):
         self._points: RooflinePoints | None = None
         self._selected = np.zeros(0, dtype=np.intp)
         self._current: int | None = None
-        self._labels = _Labels((), (), QRectF())
+        self._labels = _NO_LABELS
         self._saving = False
         axes = {side: ValueAxis(side, format_count) for side in ("bottom", "left")}
         super().__init__(options, axes, "Roofline", "Roofline")
@@ -92,6 +95,7 @@ class RooflinePlot(PointPlot):
             self.setAccessibleDescription(f"{count} operators; the table says the same.")
         else:
             self.picture.clear()
+            self._labels = _NO_LABELS  # they hold the operators
         self._item.refresh()
 
     @property
