@@ -30,13 +30,11 @@ class NetworkTraining:
 
     def __init__(self, judged: Judged, operators: DistinctOperators) -> None:
         self._judged = judged
-        graphs = np.unique(judged.graph[judged.rows])
-        self._networks, first = np.unique(
-            judged.corpus.graphs.network[graphs].astype(np.int64), return_index=True
-        )
-        self._products = [
-            _products(judged, operators, int(graph)) for graph in graphs[first].tolist()
-        ]
+        rows = judged.rows[np.argsort(judged.graph[judged.rows], kind="stable")]
+        self._networks, first = np.unique(judged.network[rows], return_index=True)
+        # Graphs of a network differ in batch and size of the input, which its products do not read.
+        graphs = judged.graph[rows[first]]
+        self._products = [_products(judged, operators, int(graph)) for graph in graphs.tolist()]
         self._classes = [groups_of(target)["class"] for target in judged.targets]
 
     def fit(self, rows: Rows, apart: Floats) -> NetworkDeviations:
