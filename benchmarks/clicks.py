@@ -7,26 +7,20 @@ words or numbers typed at once are one entry, with the Enter that ends them.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication
-
 from benchmarks.common import Table, publish
+from benchmarks.running_window import running_window
 from benchmarks.user_hands import Counts, Hands
 from benchmarks.user_tasks import TASKS, UserTask, prepare, walk
-from ctm_gui.application import Application
 
 _HEADER = ("task", "before", "goal", "by mouse", "", "by keys alone")
 _NOTE = (
     "Before: a newcomer's walk of the window with eleven tabs. The goal of the first two tasks is "
     "of clicks, of the others of clicks and entries together. What a task reaches is checked."
 )
-_SIZE = (1280, 800)
 
 
 def main() -> int:
@@ -51,7 +45,7 @@ def _holds(task: UserTask, counts: Counts) -> bool:
 
 def _walked(*, by_keys: bool) -> list[Counts]:
     """Walk all tasks in a program of their own."""
-    with tempfile.TemporaryDirectory() as name, application(Path(name)) as app:
+    with tempfile.TemporaryDirectory() as name, running_window(Path(name)) as app:
         counts = []
         for task in TASKS:
             prepare(task, app, Path(name))
@@ -63,24 +57,6 @@ def _walked(*, by_keys: bool) -> list[Counts]:
 def _row(task: UserTask, by_mouse: Counts, by_keys: Counts) -> tuple[str, ...]:
     verdict = "ok" if _holds(task, by_mouse) else "EXCEEDED"
     return (task.title, task.before, str(task.goal), by_mouse.words, verdict, by_keys.words)
-
-
-@contextmanager
-def application(folder: Path) -> Iterator[Application]:
-    """Give the program with files of its own, its views made."""
-    # The counts are of the program, not of a display.
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    app = Application(folder / "store.sqlite", folder / "settings.ini")
-    app.workspace.machine.is_automatic = False  # it would disturb
-    app.start()
-    app.window.resize(*_SIZE)
-    QApplication.processEvents()
-    assert app.window.central.is_built  # noqa: S101 - made here at once
-    try:
-        yield app
-    finally:
-        app.window.close()
-        app.close()
 
 
 if __name__ == "__main__":

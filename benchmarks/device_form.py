@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -15,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from benchmarks.common import Figure, best_of, parse_arguments, report
+from benchmarks.running_window import running_window
 from ctm_gui.application import Application
 from predictor.devices.form import check_form
 
@@ -26,7 +24,7 @@ _WAIT_S = 60.0
 def main() -> int:
     """Print the figures; return 1 when one exceeds its limit."""
     options = parse_arguments(__doc__, repeats=50)
-    with tempfile.TemporaryDirectory() as name, _application(Path(name)) as app:
+    with tempfile.TemporaryDirectory() as name, running_window(Path(name)) as app:
         figures = _figures(app, options.repeats)
     title = "A keystroke in the form of a device"
     return report("device_form", title, figures, options.output)
@@ -75,21 +73,6 @@ def _typing(app: Application, metric: str, repeats: int) -> list[Figure]:
 
 def _keystroke(what: str, seconds: float) -> Figure:
     return Figure(what, seconds * 1e3, "ms", KEYSTROKE_LIMIT_MS, "our target")
-
-
-@contextmanager
-def _application(folder: Path) -> Iterator[Application]:
-    # The figures are of the program, not of a display.
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    app = Application(folder / "store.sqlite", folder / "settings.ini")
-    app.workspace.machine.is_automatic = False  # it would disturb
-    app.start()
-    QApplication.processEvents()
-    try:
-        yield app
-    finally:
-        app.window.close()
-        app.close()
 
 
 if __name__ == "__main__":

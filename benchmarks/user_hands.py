@@ -20,7 +20,7 @@ _PLAIN = Qt.KeyboardModifier.NoModifier
 
 @dataclass(slots=True)
 class Counts:
-    """What a user did.
+    """Clicks, entries and keys of a user in one task.
 
     Attributes:
         clicks: of the mouse; a double click and a drop of files are one each.

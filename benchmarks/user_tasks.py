@@ -1,4 +1,4 @@
-"""What users come for, walked in the real window by mouse and by keys alone."""
+"""Tasks of users in the real window, walked by mouse and by keys alone, with their goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the window stands still: show, sort, search, scroll and copy in its two big tables.
+"""Time that the window computes in one turn: show, sort, search, scroll, copy in two tables.
 
 In processor time of its thread: other programs lengthen a step on the clock of the wall.
 """
@@ -24,7 +24,7 @@ from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Precision
-from predictor.presentation.columns import PredictionRow
+from predictor.presentation.prediction_rows import PredictionRow
 from predictor.services.prediction.explain import OperatorTable
 
 STALL_LIMIT_MS = 50.0

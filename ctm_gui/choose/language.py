@@ -35,6 +35,11 @@ class LanguageLimits:
     price_per_hour: float | None = None
 
     @property
+    def prices(self) -> Prices:
+        """The price of every device."""
+        return Prices(self.price_per_hour or 0.0)
+
+    @property
     def budget(self) -> LanguageBudget | None:
         """The budget; None where nothing is limited."""
         limits = (self.min_tokens_per_s, self.max_first_ms, self.max_joules, self.max_cost)
@@ -57,19 +62,21 @@ class LanguageChosen:
 
 
 def chosen_language(
-    work: Callable[[], Sequence[Generation]], limits: LanguageLimits, min_chance: float
+    work: Callable[[], Sequence[Generation]],
+    budget: LanguageBudget,
+    prices: Prices,
+    min_chance: float,
 ) -> LanguageChosen:
     """Return the devices for a language model, ranked.
 
     Args:
         work: predicts its run on the devices.
-        limits: with at least one.
+        budget: what they have to keep.
+        prices: an hour of them.
         min_chance: from which a device keeps them.
 
     Raises:
         InputError: no device has a number.
     """
-    budget = limits.budget
-    assert budget is not None  # noqa: S101  # the caller looked
-    options = choose_language(work(), budget, Prices(limits.price_per_hour or 0.0))
+    options = choose_language(work(), budget, prices)
     return LanguageChosen(options, front(options), language_sentence(options, min_chance))

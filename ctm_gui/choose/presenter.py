@@ -165,13 +165,14 @@ class ChoicePresenter(ComparisonFollower):
         self._start(work, len(self._devices()))
 
     def _begin_language(self) -> None:
-        limits, families = self.limits, self.limits.wanted.families
-        if limits.language.budget is None:
+        limits, families = self.limits.language, self.limits.wanted.families
+        budget, chance = limits.budget, self.limits.chance
+        if budget is None:
             self._show(NO_LANGUAGE_BUDGET)
             return
         devices = [d for d in self._devices().values() if not families or d.family in families]
         run = self._language.work_on(devices)
-        self._start(partial(chosen_language, run, limits.language, limits.chance), len(devices))
+        self._start(partial(chosen_language, run, budget, limits.prices, chance), len(devices))
 
     def _start(self, work: Callable[[], Chosen | LanguageChosen], count: int) -> None:
         self.message = WORKING.format(count=count)

@@ -13,7 +13,7 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Basis
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import no_number
+from predictor.presentation.remarks import no_number
 from predictor.presentation.verdict import budget_probability, likelihood
 from predictor.presentation.wording import (
     FEW_CHECKED,

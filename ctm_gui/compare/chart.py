@@ -13,7 +13,8 @@ from ctm_gui.compare.columns import ComparisonColumns, TargetGroups
 from ctm_gui.compare.words import Badge, badges_of
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import PredictionRow, no_number, tokens_text
+from predictor.presentation.prediction_rows import PredictionRow, tokens_text
+from predictor.presentation.remarks import no_number
 from predictor.presentation.report import BUDGET_REACH
 from predictor.presentation.wording import QUANTISED, in_unit, number, p50_text, shown
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, text_ranks
 from predictor.core.records import Configuration, Precision
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import (
+from predictor.presentation.prediction_rows import (
     PredictionRow,
     TokenRates,
     configuration_words,

@@ -12,13 +12,8 @@ from ctm_gui.widgets.grid import Column, Grid
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, number_keys
 from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import (
-    COLUMNS,
-    PredictionColumn,
-    PredictionRow,
-    TableContext,
-    columns_of,
-)
+from predictor.presentation.columns import COLUMNS, PredictionColumn, columns_of
+from predictor.presentation.prediction_rows import PredictionRow, TableContext
 from predictor.presentation.wording import plain_number, runtime_text, shown
 
 SURER = "surer"  # key of the column that leads to a measurement

@@ -12,7 +12,7 @@ from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.targets.choice import TargetSelection, are_same, with_first
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.records import Configuration, Device
-from predictor.presentation.columns import PredictionRow
+from predictor.presentation.prediction_rows import PredictionRow
 
 
 class FurtherConfigurations(ComparisonFollower):

@@ -15,7 +15,8 @@ from ctm_gui.compare.matrix import CellValue, MatrixGrid, cell_details
 from ctm_gui.compare.words import details
 from ctm_gui.widgets.grid_model import GridModel, Index
 from ctm_gui.widgets.view_options import ViewOptions
-from predictor.presentation.columns import COLUMN_BY_ID, Place, TableContext
+from predictor.presentation.columns import COLUMN_BY_ID
+from predictor.presentation.prediction_rows import Place, TableContext
 from predictor.presentation.report import Tone
 
 

@@ -22,7 +22,7 @@ from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.errors import CtmError
 from predictor.core.text import capitalised, plural, shortened_distinct
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import no_number
+from predictor.presentation.remarks import no_number
 from predictor.presentation.wording import (
     NOTHING,
     change_text,

@@ -10,14 +10,14 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Configuration
 from predictor.core.run_facts import MemoryUse
 from predictor.core.runtimes import UNKNOWN
-from predictor.presentation.columns import PredictionRow, TokenRates
+from predictor.presentation.prediction_rows import PredictionRow, TokenRates
 from predictor.presentation.wording import shown
 from predictor.services.generation.records import Generation
 
 
 @dataclass(frozen=True, slots=True)
 class TokensAnswer:
-    """What is known of a language model on the ticked devices.
+    """Rows of the comparison for a language model on the ticked devices.
 
     Attributes:
         rows: one a device.

@@ -36,7 +36,7 @@ from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import Place, PredictionRow, TableContext
+from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext
 
 _READING = "The models are being read: their latencies come here one by one."
 _NOTHING_YET = "Open a model and tick a target to compare latencies here."

@@ -11,14 +11,14 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Basis
 from predictor.core.text import capitalised
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import (
+from predictor.presentation.prediction_rows import (
     Place,
     PredictionRow,
     TableContext,
     configuration_words,
-    remarks,
     tokens_text,
 )
+from predictor.presentation.remarks import remarks
 from predictor.presentation.verdict import verdict_text
 from predictor.presentation.wording import (
     NOTHING,

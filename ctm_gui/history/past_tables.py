@@ -13,7 +13,7 @@ from ctm_gui.widgets.grid import Column, Grid, count_column, number_column, text
 from predictor.core.records import Basis, Configuration
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import Place, PredictionRow, TableContext
+from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext
 from predictor.presentation.wording import (
     NOTHING,
     adaptation_text,

@@ -1,4 +1,4 @@
-"""Which boxes carry the load: the question, and those that do, of the fewest watts first."""
+"""The tab of boxes that carry the load, those of the fewest watts first."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from predictor.core.metrics import Family
 from predictor.core.text import capitalised
 from predictor.presentation.metric_labels import FAMILY_WORDS
 from predictor.services.loads.choice import BoxChoice
+from predictor.services.loads.records import Load
 from predictor.services.loads.sentences import choice_sentence
 
 _MIN_WIDTHS_PX = {"box": 220, "problem": 160}
@@ -88,18 +89,16 @@ class BoxesView(QWidget):
             self.used.emit()
 
     def _show(self) -> None:
-        choice = self._presenter.choice
-        if choice is None:
+        choice, prepared = self._presenter.choice, self._presenter.prepared
+        if choice is None or prepared is None:
             words = f"Trying boxes until {MAX_HOLDING} of them hold…"
             message = self._presenter.choice_message
             self.content.show_message(words if self._presenter.choosing else message)
             return
-        self._show_choice(choice)
+        self._show_choice(choice, prepared.load)
 
-    def _show_choice(self, choice: BoxChoice) -> None:
-        prepared = self._presenter.prepared
-        assert prepared is not None  # noqa: S101  # the choice is of it
-        self.sentence.setText(capitalised(choice_sentence(prepared.load, choice)))
-        self.table.show_grid(BoxesGrid(choice.candidates, prepared.load))
+    def _show_choice(self, choice: BoxChoice, load: Load) -> None:
+        self.sentence.setText(capitalised(choice_sentence(load, choice)))
+        self.table.show_grid(BoxesGrid(choice.candidates, load))
         self.table.fit_columns()
         self.content.show_content()

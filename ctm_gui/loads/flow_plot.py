@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt
@@ -15,7 +15,7 @@ from ctm_gui.widgets.tooltips import as_tooltip
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import NOTHING, number, shown
 from predictor.services.loads.answers import Answer, StageAnswer, UnitAnswer
-from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream
+from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream, Unit
 from predictor.services.serving.sentences import percent
 
 _BOX_PX, _GAP_PX, _STRIPE_PX = 38, 8, 4
@@ -94,8 +94,12 @@ class FlowPlot(QWidget):
         return QSize(360, self.sizeHint().height())
 
     @property
+    def _unit_by_name(self) -> Mapping[str, Unit]:
+        return self._box.units if self._box else {}
+
+    @property
     def _units(self) -> list[str]:
-        return list(self._box.units) if self._box else []
+        return list(self._unit_by_name)
 
     def _unit_of(self, placed_stage: PlacedStage) -> str:
         """Return the unit of a stage; empty where it is still to be placed."""
@@ -151,8 +155,8 @@ class FlowPlot(QWidget):
         self._paint_streams(painter)
         for stage in self._stages:
             self._paint_stage(painter, stage)
-        for place, name in enumerate(self._units):
-            self._paint_unit(painter, place, name)
+        for place, (name, unit) in enumerate(self._unit_by_name.items()):
+            self._paint_unit(painter, place, name, unit)
 
     def _paint_streams(self, painter: QPainter) -> None:
         painter.setPen(QColor(self._options.theme.text))
@@ -213,10 +217,9 @@ class FlowPlot(QWidget):
         painter.setPen(QPen(faded(self._colour(unit), 150), 1.6))
         painter.drawPath(path)
 
-    def _paint_unit(self, painter: QPainter, place: int, name: str) -> None:
+    def _paint_unit(self, painter: QPainter, place: int, name: str, unit: Unit) -> None:
         theme, rect = self._options.theme, self._unit_rect(place)
-        assert self._box is not None  # noqa: S101  # it has this unit
-        unit, answer = self._box.units[name], self._unit_answer(name)
+        answer = self._unit_answer(name)
         line = painter.fontMetrics().height()
         painter.setPen(QColor(theme.text))
         count = f" × {unit.count}" if unit.count > 1 else ""
@@ -263,9 +266,9 @@ class FlowPlot(QWidget):
         for stage in self._stages:
             if self._place(stage).contains(point):
                 return self._stage_words(stage)
-        for place, name in enumerate(self._units):
+        for place, (name, unit) in enumerate(self._unit_by_name.items()):
             if self._unit_rect(place).contains(point):
-                return self._unit_words(name)
+                return self._unit_words(name, unit)
         return ""
 
     def _stage_words(self, placed_stage: PlacedStage) -> str:
@@ -286,17 +289,14 @@ class FlowPlot(QWidget):
             f"Rests on: {prediction.evidence or NOTHING}",
         ])  # fmt: skip
 
-    def _unit_words(self, name: str) -> str:
-        assert self._box is not None  # noqa: S101  # it has this unit
-        answer = self._unit_answer(name)
-        device = shown(self._box.units[name].device.name)
-        return f"{name}: {_busy_text(answer)}\n{device}"
+    def _unit_words(self, name: str, unit: Unit) -> str:
+        return f"{name}: {_busy_text(self._unit_answer(name))}\n{shown(unit.device.name)}"
 
     def _sentences(self) -> Iterator[str]:
         for stage in self._stages:
             yield self._stage_words(stage).replace("\n", ", ")
-        for name in self._units:
-            yield self._unit_words(name).replace("\n", ", ")
+        for name, unit in self._unit_by_name.items():
+            yield self._unit_words(name, unit).replace("\n", ", ")
 
 
 def _busy_text(answer: UnitAnswer | None) -> str:

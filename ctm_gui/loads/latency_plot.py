@@ -1,4 +1,4 @@
-"""How many items of each stream are done within a latency, with its deadline."""
+"""Plot of the distribution of each stream's latency, with its deadline."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from ctm_gui.loads.boxes_view import BoxesView
 from ctm_gui.loads.flow_plot import FlowPlot
 from ctm_gui.loads.form_view import PlainBox, StageForm, StreamForm, TableForm, show_number
 from ctm_gui.loads.latency_plot import LatencyPlot
-from ctm_gui.loads.presenter import WORKING, LoadPresenter
+from ctm_gui.loads.presenter import WORKING, LoadPresenter, Problem
 from ctm_gui.loads.rows import StagesGrid, StreamsGrid, stage_name
 from ctm_gui.loads.work import modes_of
 from ctm_gui.widgets.basic import (
@@ -428,8 +428,8 @@ class LoadView(QWidget):
         presenter = self._presenter
         if presenter.answer is not None:
             text = headline(presenter.answer)
-        elif presenter.problem is not None:
-            text = f"Not simulated. {self._problem_line()}"
+        elif presenter.problem is not None and presenter.draft is not None:
+            text = f"Not simulated. {_problem_line(presenter.problem, presenter.draft)}"
         else:
             text = WORKING if presenter.busy else presenter.message
         self.answer.setText(shown(text, _LONGEST))
@@ -461,18 +461,6 @@ class LoadView(QWidget):
         is_of_head = problem is not None and problem.place in {("box",), ("simulation",)}
         show_note(self.box_note, [problem.sentence] if problem and is_of_head else [])
 
-    def _problem_line(self) -> str:
-        """Return what is wrong with the stream that it is about."""
-        problem, draft = self._presenter.problem, self._presenter.draft
-        assert problem is not None  # noqa: S101  # the caller looked
-        assert draft is not None  # noqa: S101
-        names: list[str] = []
-        if problem.place[:1] == ("stream",) and len(problem.place) > 1:
-            names.append(str(draft.table(problem.place[:2]).get("name", "")))
-            if len(problem.place) > 2:
-                names.append(stage_name(draft.table(problem.place)))
-        return ": ".join([*map(shown, filter(None, names)), problem.sentence])
-
 
 def _show_rows(view: GridView, grid: Any, row: int) -> None:
     with QSignalBlocker(view.selectionModel()):
@@ -484,3 +472,13 @@ def _show_rows(view: GridView, grid: Any, row: int) -> None:
 
 def _title(key: str) -> str:
     return capitalised(key.replace("_ms", "").replace("_", " ")).title()
+
+
+def _problem_line(problem: Problem, draft: LoadDraft) -> str:
+    """Return what is wrong with the stream that it is about."""
+    names: list[str] = []
+    if problem.place[:1] == ("stream",) and len(problem.place) > 1:
+        names.append(str(draft.table(problem.place[:2]).get("name", "")))
+        if len(problem.place) > 2:
+            names.append(stage_name(draft.table(problem.place)))
+    return ": ".join([*map(shown, filter(None, names)), problem.sentence])

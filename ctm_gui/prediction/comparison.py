@@ -12,7 +12,7 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Device, Measurement, RunId, Target
 from predictor.core.text import capitalised
 from predictor.graph.model import Model
-from predictor.presentation.columns import PredictionRow
+from predictor.presentation.prediction_rows import PredictionRow
 from predictor.presentation.wording import target_text
 from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.prediction.assumptions import assumptions_by_prediction

@@ -1,22 +1,22 @@
-"""The columns and remarks of tables of predictions: window, command line, reports and history.
+"""The columns of tables of predictions: window, command line, reports and history.
 
 Whoever shows predictions takes its columns from here, so a new fact of ``Prediction`` is shown by
-one row of ``COLUMNS``, and everything beyond the numbers is worded in one place, ``remarks``.
+one row of ``COLUMNS``; what is beyond the numbers is worded in ``remarks.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Final
 
 from predictor.core.prediction import Prediction
-from predictor.core.records import Basis, Configuration, Precision
+from predictor.core.records import Configuration, Precision
 from predictor.core.runtimes import UNKNOWN
-from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.presentation import verdict, wording
+from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext, TokenRates
+from predictor.presentation.remarks import remarks
 from predictor.presentation.report import Tone
 
 # The answer stands where a narrow window shows it.
@@ -24,90 +24,6 @@ _FIRST: Final = (
     "model", "latency", "tokens", "first", "device", "runtime", "precision", "interval80",
     "tokens80", "basis",
 )  # fmt: skip
-# Doubts are several sentences: cut as names are, they would lose their middle.
-_LONGEST_REMARK: Final = 1000
-
-
-class Place(StrEnum):
-    """Places that predictions are shown in."""
-
-    COMPARE = "compare"
-    DETAILS = "details"
-    HISTORY = "history"
-    TEXT = "text"
-    REPORT = "report"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenRates:
-    """How fast a language model answers on a device, where other models have a latency.
-
-    Attributes:
-        weights: format of the weights.
-        per_s: new tokens a second of all sequences; None without a number.
-        low_per_s, high_per_s: 80 % interval of it.
-        first_ms: from the prompt to the first token; None without a number.
-        first_low_ms, first_high_ms: 80 % interval of it.
-        prompt: tokens of the prompt.
-    """
-
-    weights: str
-    per_s: float | None = None
-    low_per_s: float | None = None
-    high_per_s: float | None = None
-    first_ms: float | None = None
-    first_low_ms: float | None = None
-    first_high_ms: float | None = None
-    prompt: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionRow:
-    """One prediction with the words that the prediction itself does not carry.
-
-    Attributes:
-        prediction: latency of one model on one target, or why there is none.
-        device_name: the device's name for people.
-        model_label: the model's name, unique among those shown.
-        vendor: maker of the device.
-        family: kind of compute unit, as in ``Family``.
-        notes: assumptions about the model, in whole sentences.
-        batch: that its target asks for; 0 for the model's own.
-        tokens: of a language model, whose prediction has no latency; None of any other.
-    """
-
-    prediction: Prediction
-    device_name: str
-    model_label: str
-    vendor: str = ""
-    family: str = ""
-    notes: tuple[str, ...] = ()
-    batch: int = 0
-    tokens: TokenRates | None = None
-
-    @property
-    def has_number(self) -> bool:
-        """Whether it has a latency, or a rate of tokens."""
-        value = self.prediction.latency_ms if self.tokens is None else self.tokens.per_s
-        return value is not None
-
-    @property
-    def precision(self) -> str:
-        """Precision of the run, of a language model the format of its weights."""
-        precision = self.prediction.configuration.precision.value
-        return precision if self.tokens is None else self.tokens.weights
-
-
-@dataclass(frozen=True, slots=True)
-class TableContext:
-    """Place of a table, unit of its latencies, and the budget that they are compared with.
-
-    A budget is in milliseconds, None without one.
-    """
-
-    place: Place
-    unit: LatencyUnit = LatencyUnit.MS
-    budget_ms: float | None = None
 
 
 Text = Callable[[PredictionRow, TableContext], str]
@@ -175,48 +91,6 @@ def axis_title(unit: LatencyUnit, *, has_tokens: bool = False) -> str:
     if unit is LatencyUnit.FPS:
         return "Frames per second"
     return f"Latency, or first token ({unit})" if has_tokens else latency_title(unit)
-
-
-def run_text(row: PredictionRow) -> str:
-    """Return runtime and precision as they stand beside a device: ``llama.cpp q4_k_m``."""
-    if row.tokens is None:
-        return wording.runtime_text(row.prediction.configuration)
-    runtime = row.prediction.configuration.runtime
-    return row.tokens.weights if runtime == UNKNOWN else f"{runtime} {row.tokens.weights}"
-
-
-def configuration_words(row: PredictionRow) -> str:
-    """Return how a row runs in a few words: ``llama.cpp, q4_k_m, batch 8``."""
-    configuration = row.prediction.configuration
-    if row.tokens is None:
-        return wording.configuration_text(configuration)
-    runtime = "" if configuration.runtime == UNKNOWN else configuration.runtime
-    words = (runtime, row.tokens.weights, wording.rest_text(configuration))
-    return ", ".join(filter(None, words))
-
-
-def tokens_text(tokens: TokenRates, unit: LatencyUnit) -> str:
-    """Return the rate and the first token in words: ``547 tokens/s, first token 13.9 ms``."""
-    of_time = LatencyUnit.MS if unit is LatencyUnit.FPS else unit
-    first = wording.number(wording.in_unit(tokens.first_ms, of_time, 1))
-    return f"{wording.number(tokens.per_s)} tokens/s, first token {first} {of_time}"
-
-
-def no_number(prediction: Prediction) -> str:
-    """Return in words why there is no number."""
-    return f"no number: {_remark_text(prediction.problem)}"
-
-
-def remarks(row: PredictionRow, context: TableContext) -> list[str]:
-    """Return the remarks beyond the figures shown in a place: doubts, problems, assumptions.
-
-    Each begins with a small letter and ends without a stop, but for ``notes``.
-    """
-    return [text for places, text in _remarks(row, context) if context.place in places]
-
-
-def _remark_text(text: str) -> str:
-    return wording.shown(text, _LONGEST_REMARK)
 
 
 def _other_kind(unit: LatencyUnit) -> LatencyUnit:
@@ -495,91 +369,3 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
 )
 
 COLUMN_BY_ID: Final[Mapping[str, PredictionColumn]] = {column.id: column for column in COLUMNS}
-
-
-_EVERYWHERE = frozenset({Place.COMPARE, Place.DETAILS, Place.TEXT, Place.REPORT})
-
-
-def _origin(
-    prediction: Prediction, context: TableContext
-) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
-    """Yield from which measurements a number comes."""
-    is_measured = prediction.basis is Basis.MEASURED
-    if prediction.evidence and not is_measured:
-        yield {Place.DETAILS, Place.TEXT, Place.REPORT}, _remark_text(prediction.evidence)
-        if prediction.scaled_from:
-            yield {Place.COMPARE}, "scaled from what you measured of it elsewhere"
-    if is_measured and prediction.predicted_ms is not None:
-        batch = wording.batch_of(prediction.configuration)
-        predicted = wording.latency_text(prediction.predicted_ms, context.unit, batch)
-        yield {Place.DETAILS, Place.REPORT}, f"the engine alone predicts {predicted}"
-        yield {Place.TEXT}, f"predicted {predicted}"
-    if prediction.adaptation:
-        yield {Place.TEXT}, f"adapted by {wording.adaptation_name(prediction.adaptation)}"
-
-
-def _stands(prediction: Prediction, budget_ms: float) -> str:
-    if verdict.is_over(prediction, budget_ms):
-        return "over"
-    return "may be over" if prediction.is_lower_limit else "meets"
-
-
-def _uncounted(
-    prediction: Prediction,
-) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
-    """Yield how many operators are not counted, and what that makes of the number."""
-    if prediction.flagged_operators:
-        flagged = plural(len(prediction.flagged_operators), "operator")
-        places = {Place.COMPARE, Place.TEXT}
-        if wording.limit_sign(prediction):
-            yield places | {Place.REPORT}, f"a lower limit: {flagged} not counted in full"
-        else:
-            yield places, f"{flagged} not counted in full"
-
-
-def _doubts(prediction: Prediction) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
-    """Yield why a number may be wrong."""
-    if prediction.unstable:
-        yield _EVERYWHERE, f"{wording.UNSTABLE}: {_remark_text(prediction.unstable)}"
-    if prediction.out_of_distribution:
-        yield (
-            _EVERYWHERE - {Place.TEXT},
-            f"uncertain: {_remark_text(prediction.out_of_distribution)}",
-        )
-        yield {Place.TEXT}, _remark_text(prediction.out_of_distribution)
-
-
-def _ends_at_bound(prediction: Prediction) -> bool:
-    (low_ms, _), bound_ms = wording.interval_ms(prediction), prediction.bound_ms
-    return low_ms is not None and bound_ms is not None and 0 < bound_ms >= low_ms
-
-
-def _remarks(
-    row: PredictionRow, context: TableContext
-) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
-    """Yield each remark with its places; a place that shows the fact elsewhere is left out.
-
-    The command line's words are read by scripts too, and stay without labels.
-    """
-    prediction, budget_ms = row.prediction, context.budget_ms
-    if prediction.problem:
-        yield _EVERYWHERE - {Place.TEXT}, no_number(prediction)
-        yield {Place.TEXT}, _remark_text(prediction.problem)
-    for note in row.notes:
-        yield {Place.COMPARE}, note
-    if prediction.provenance:
-        yield {Place.DETAILS, Place.REPORT}, f"measured: {_remark_text(prediction.provenance)}"
-    if not prediction.problem:
-        yield from _doubts(prediction)
-        yield from _origin(prediction, context)
-    if prediction.slower:
-        yield _EVERYWHERE, prediction.slower
-    if budget_ms is not None and prediction.latency_ms is not None:
-        yield {Place.TEXT}, f"{_stands(prediction, budget_ms)} {wording.number(budget_ms)} ms"
-    if _ends_at_bound(prediction):
-        yield _EVERYWHERE, "the interval ends at the bound"
-    if prediction.fits_memory is False and not prediction.problem:
-        yield {Place.TEXT, Place.REPORT}, "does not fit in the device's memory"
-    if prediction.unsupported is not None:
-        yield _EVERYWHERE, wording.unsupported_text(prediction.unsupported)
-    yield from _uncounted(prediction)

@@ -72,7 +72,7 @@ def test_the_heartbeat_sees_a_busy_thread(qtbot: QtBot) -> None:
     heart = Heartbeat()
     heart.start()
     computed: list[None] = []
-    QTimer.singleShot(20, lambda: computed.append(compute(81)))
+    QTimer.singleShot(20, lambda: computed.append(compute(171)))
     qtbot.waitUntil(lambda: len(computed) == 1)
     assert heart.stop() >= LIMIT_MS
 

@@ -12,7 +12,8 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Device, Target
 from predictor.core.text import shortened
 from predictor.graph.model import Model
-from predictor.presentation.columns import Place, PredictionRow, TableContext, columns_of
+from predictor.presentation.columns import columns_of
+from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext
 from predictor.presentation.wording import configuration_text, p50_text, percent
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak, token_label

@@ -98,8 +98,8 @@ class Advisor:
             words=f"{stage.name} {words}"
             if words.startswith("on ")
             else f"{stage.name} in {words}",
-            before_ms=_run_ms(self._binding.cost),
-            after_ms=_run_ms(cost),
+            before_ms=_item_ms(self._binding.cost),
+            after_ms=_item_ms(cost),
             utilisation=float(demand[self._place]),
             busiest=float(demand.max()),
             few_chips=cost.prediction.few_chips,
@@ -110,5 +110,5 @@ class Advisor:
         return float(simulation.demand(None, simulation.stated).max())
 
 
-def _run_ms(cost: RunCost) -> float:
+def _item_ms(cost: RunCost) -> float:
     return float(cost.batch_ms[-1]) / len(cost.batch_ms)

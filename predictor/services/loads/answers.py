@@ -87,7 +87,7 @@ class Advice:
 
     Attributes:
         words: what to change.
-        before_ms, after_ms: of a run.
+        before_ms, after_ms: of an item in the largest batch.
         utilisation: of the binding unit afterwards, by the P50.
         busiest: of any unit afterwards.
         few_chips: whether the prediction's class was checked on few chips.

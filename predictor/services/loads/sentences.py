@@ -91,7 +91,7 @@ def _at_once(answer: Answer) -> Iterator[str]:
 
 
 def _advice(change: Advice, binding: StageAnswer) -> str:
-    after = f"{number(change.before_ms)} to {number(change.after_ms)} ms a run"
+    after = f"{number(change.before_ms)} to {number(change.after_ms)} ms an item"
     busy = f"{binding.unit} is busy {percent(change.utilisation)} then"
     if change.busiest > change.utilisation:
         busy += f", the busiest unit {percent(change.busiest)}"

@@ -9,16 +9,9 @@ from predictor.core.records import Basis
 from predictor.core.text import capitalised, plural
 from predictor.core.units import LatencyUnit
 from predictor.presentation import report, wording
-from predictor.presentation.columns import (
-    Place,
-    PredictionColumn,
-    PredictionRow,
-    TableContext,
-    axis_title,
-    columns_of,
-    no_number,
-    remarks,
-)
+from predictor.presentation.columns import PredictionColumn, axis_title, columns_of
+from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext
+from predictor.presentation.remarks import no_number, remarks
 from predictor.presentation.verdict import is_over
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.fastest import rank
@@ -70,17 +63,19 @@ def comparison_section(request: ReportRequest) -> report.Section:
 
 
 def _common_origins(request: ReportRequest) -> dict[str, str]:
-    """Return by target the measurements that the numbers of all models come from.
+    """Return by target what the predictions of all models rest on, and what they are slower than.
 
-    A target whose models differ, or a report of one model, has them in its rows.
+    A target whose models differ, or a report of one model, has it in its rows.
     """
     if len(request.models) == 1:
         return {}
     origins: dict[str, set[str]] = {}
     for pair in request.pairs():
-        measured = pair.prediction.basis is Basis.MEASURED
-        origin = "" if measured else pair.prediction.evidence
-        origins.setdefault(request.target_name(pair.target), set()).add(origin)
+        prediction = pair.prediction
+        # A number that was measured itself has a remark of its own.
+        if prediction.basis is not Basis.MEASURED:
+            origin = "; ".join(filter(None, (prediction.evidence, prediction.slower)))
+            origins.setdefault(request.target_name(pair.target), set()).add(origin)
     common = {target: texts.pop() for target, texts in origins.items() if len(texts) == 1}
     return {
         target: capitalised(wording.shown(origin)) for target, origin in common.items() if origin
@@ -107,7 +102,9 @@ def _table(pairs: Sequence[Pair], request: ReportRequest, origins: Collection[st
 
 
 def _row_of(pair: Pair, *, without_evidence: bool = False) -> PredictionRow:
-    prediction = replace(pair.prediction, evidence="") if without_evidence else pair.prediction
+    prediction = pair.prediction
+    if without_evidence:
+        prediction = replace(prediction, evidence="", slower="")
     return PredictionRow(
         prediction=prediction, device_name=pair.target.device.name, model_label=pair.model.label
     )

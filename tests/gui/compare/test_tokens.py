@@ -18,7 +18,7 @@ from ctm_gui.compare.words import details
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import PredictionRow
+from predictor.presentation.prediction_rows import PredictionRow
 from tests.gui.conftest import SETTLE_MS, MakeModel
 from tests.support.public_models import CONFIGS
 

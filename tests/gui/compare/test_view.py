@@ -23,7 +23,7 @@ from predictor.core.errors import HostError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Precision
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import PredictionRow
+from predictor.presentation.prediction_rows import PredictionRow
 
 DEVICES = ("rpi5", "orin", "rtx3090", "npu")
 

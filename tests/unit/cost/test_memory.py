@@ -8,7 +8,8 @@ from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 from predictor.cost.memory import memory_uses
 from predictor.cost.roofline import RooflineEngine
-from predictor.presentation.columns import COLUMN_BY_ID, Place, PredictionRow, TableContext
+from predictor.presentation.columns import COLUMN_BY_ID
+from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext
 from predictor.presentation.wording import memory_details, memory_text
 from predictor.services.prediction.engines import ROOFLINE
 from predictor.services.prediction.predict import predict

@@ -11,7 +11,8 @@ from predictor.core.records import Precision, Target
 from predictor.core.runtimes import RUNTIMES
 from predictor.cost.support import support_lists, unsupported
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks
+from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext
+from predictor.presentation.remarks import remarks
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import ROOFLINE
 from predictor.services.prediction.predict import predict

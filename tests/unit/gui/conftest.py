@@ -10,7 +10,7 @@ import pytest
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Precision
-from predictor.presentation.columns import PredictionRow
+from predictor.presentation.prediction_rows import PredictionRow
 from predictor.services.prediction.explain import OperatorTable
 
 MakeRow = Callable[..., PredictionRow]

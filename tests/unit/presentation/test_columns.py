@@ -9,15 +9,9 @@ import pytest
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Precision
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import (
-    COLUMN_BY_ID,
-    COLUMNS,
-    Place,
-    PredictionRow,
-    TableContext,
-    columns_of,
-    remarks,
-)
+from predictor.presentation.columns import COLUMN_BY_ID, COLUMNS, columns_of
+from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext
+from predictor.presentation.remarks import remarks
 from predictor.presentation.report import Tone
 
 TABLES = (Place.COMPARE, Place.HISTORY, Place.TEXT, Place.REPORT)

@@ -6,7 +6,7 @@ import io
 from ctm_gui.compare.columns import ComparisonColumns
 from ctm_gui.compare.comparison_grid import ComparisonGrid
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import Place, TableContext
+from predictor.presentation.prediction_rows import Place, TableContext
 
 
 def grid_of(rows, unit=LatencyUnit.MS, budget_ms=None):

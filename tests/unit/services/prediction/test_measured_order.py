@@ -9,7 +9,8 @@ import pytest
 from predictor.calibration.published import Published, read_published
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Precision, TargetId
-from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks
+from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext
+from predictor.presentation.remarks import remarks
 from predictor.services.prediction.measured import with_measured
 from predictor.services.prediction.measured_order import slower_words
 from tests.support.published_latencies import published

@@ -12,7 +12,8 @@ import pytest
 from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Signature, Target
-from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks
+from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext
+from predictor.presentation.remarks import remarks
 from predictor.presentation.wording import basis_text
 from predictor.probing.importers.registry import import_typed
 from predictor.services.prediction.predict import predict
