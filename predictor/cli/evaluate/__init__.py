@@ -9,6 +9,7 @@ _OF_RESEARCH = {
     "bound": "measurements under the physical bound, and the estimate's error",
     "classes": "errors by runtime and kind of device, on silicon left out",
     "clocks": "latency at other clocks, from one and three measured points",
+    "learned": "what the learned parts of the estimate are worth",
     "memory": "peak memory and fallbacks against what AI Hub publishes",
     "generation": "language models, on devices left out",
     "nas": "latency predictors on neural architecture search spaces",

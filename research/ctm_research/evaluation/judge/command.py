@@ -65,7 +65,7 @@ def judge_data(
         shipped = Shipped(CloserToMeEngine(folder), names)
         engines.append(shipped.engine)
     trained: list[JudgedEngine] = [
-        EstimateEngine(judged, "estimate by kinds alone", is_plain=True),
+        EstimateEngine(judged, "estimate by kinds alone", learned=()),
         EstimateEngine(judged),
     ]
     if network is not None:

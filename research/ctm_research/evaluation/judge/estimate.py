@@ -6,8 +6,10 @@ about the deviation of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Final
 
 import numpy as np
@@ -53,20 +55,33 @@ _EARLY_START: Final = 2.5  # time of a start of an early version, over one of to
 SCALES: Final = Scales(0.35, 0.3, 0.2, 0.1, 0.5)
 
 
+class Learned(Enum):
+    """What the estimate learns beside efficiencies by kind of operator and levels."""
+
+    OPERATORS = "factors of operators"
+    NETWORKS = "deviations of networks"
+    COVARIANCE = "covariance of shapes"
+
+
+WHOLE: Final = frozenset(Learned)
+
+
 class EstimateEngine:
     """The estimate, trained anew in each fold."""
 
     folds = 10
 
-    def __init__(self, judged: Judged, name: str = "estimate", *, is_plain: bool = False) -> None:
+    def __init__(
+        self, judged: Judged, name: str = "estimate", learned: Collection[Learned] = WHOLE
+    ) -> None:
         """Find the times of the terms of all networks.
 
         Args:
             judged: the corpus.
             name: on the page.
-            is_plain: without factors of single operators.
+            learned: the parts that it has beside efficiencies by kind of operator and levels.
         """
-        self.name = name
+        self.name, self.learned = name, frozenset(learned)
         self._judged, self._targets = judged, with_likely_threads(judged)
         rates, groups = rates_of(self._targets), likenesses(self._targets)
         self._typical = typical_rates(rates, groups)
@@ -78,10 +93,17 @@ class EstimateEngine:
         self._kinds = kinds_in_corpus(judged.corpus, operators)
         self._networks = NetworkTraining(judged, operators)
         self._training = (
-            None
-            if is_plain
-            else OperatorTraining(judged, self._targets, self._rates, operators, self._kinds)
+            OperatorTraining(judged, self._targets, self._rates, operators, self._kinds)
+            if Learned.OPERATORS in self.learned
+            else None
         )
+        self._trained: dict[bytes, OperatorFactors] = {}  # the last ones, shared by variants
+
+    def variant(self, name: str, learned: Collection[Learned]) -> EstimateEngine:
+        """Return the engine with some of its learned parts only."""
+        other = copy(self)
+        other.name, other.learned = name, self.learned & frozenset(learned)
+        return other
 
     def fit(self, judged: Judged, train: Rows) -> FittedEstimate:
         """Find efficiencies, factors of operators, levels and deviations."""
@@ -90,8 +112,8 @@ class EstimateEngine:
         bare = Efficiencies(mean, effects, {name: {} for name in LEVELS}, self._typical)
         efficient = bare.of(self._targets)
         factors, times = None, (self._times, self._times)
-        if self._training is not None:
-            factors = self._training.fit(train, efficient)
+        if self._training is not None and Learned.OPERATORS in self.learned:
+            factors = self._factors(self._training, train, efficient)
             both = sums_by_kind(
                 judged, self._rates, judged.rows, self._change(factors), 2 * len(TERMS)
             )
@@ -119,18 +141,29 @@ class EstimateEngine:
             Keys.of(self._targets),
             self._ahead,
         )
-        if self._training is not None:
+        has_covariance = Learned.COVARIANCE in self.learned
+        for _ in range(_ROUNDS if has_covariance else 0):
+            fitted = fitted.with_covariance(train)
+        if Learned.NETWORKS in self.learned:
             fitted = self._with_networks(fitted, train)
+            fitted = fitted.with_covariance(train) if has_covariance else fitted
         return replace(fitted, evidence=fitted.evidence_of(train))
+
+    def _factors(
+        self, training: OperatorTraining, train: Rows, efficient: Floats
+    ) -> OperatorFactors:
+        """Return the factors of operators; those of the last measurements are trained once."""
+        key = train.tobytes()
+        if key not in self._trained:
+            self._trained.clear()
+            self._trained[key] = training.fit(train, efficient)
+        return self._trained[key]
 
     def _with_networks(self, fitted: FittedEstimate, train: Rows) -> FittedEstimate:
         """Return the estimate with what networks deviate by on all targets of a class."""
-        for _ in range(_ROUNDS):
-            fitted = fitted.with_covariance(train)
         networks = self._networks.fit(*fitted.apart(train))
         of_rows = np.exp(self._networks.of_rows(networks, self._judged.rows))[:, None]
-        apart = replace(fitted, parts=fitted.parts * of_rows, networks=networks)
-        return apart.with_covariance(train)
+        return replace(fitted, parts=fitted.parts * of_rows, networks=networks)
 
     def _change(self, factors: OperatorFactors) -> Change:
         """Return the change of the operators' times by their factors.

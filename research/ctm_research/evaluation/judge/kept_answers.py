@@ -16,7 +16,7 @@ from ctm_research.evaluation.judge.judged import Judged, Rows
 from predictor.core.files import replaced
 
 # What the answers depend on beside the measurements.
-_CODE: Final = ("calibration", "cost", "devices", "engine", "network", "research/evaluation/judge")
+_CODE: Final = ("calibration", "cost", "devices", "engine", "network")  # rooms of the product
 _ARRAYS: Final = ("rows", "log_ms", "deviation")
 
 
@@ -42,7 +42,8 @@ class KeptAnswers:
         digest = hashlib.sha256(f"{seed} {judged.targets!r}".encode())
         digest.update(judged.log_latency.tobytes())
         root = Path(predictor.__path__[0])
-        for file in sorted(file for name in _CODE for file in (root / name).rglob("*.py")):
+        rooms = [*(root / name for name in _CODE), Path(__file__).parent]
+        for file in sorted(file for room in rooms for file in room.rglob("*.py")):
             digest.update(file.read_bytes())
         self._folder, self._key = folder, digest.hexdigest()[:16]
 

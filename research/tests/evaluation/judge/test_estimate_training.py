@@ -221,7 +221,7 @@ def test_a_plain_estimate_has_no_factors_of_operators() -> None:
     corpus = corpus_of(6, networks=NETWORKS)
     rows = np.arange(len(corpus.target))
 
-    plain = EstimateEngine(corpus, "plain", is_plain=True).fit(corpus, rows)
+    plain = EstimateEngine(corpus, "plain", learned=()).fit(corpus, rows)
     factored = EstimateEngine(corpus).fit(corpus, rows)
 
     assert plain.operators is None
