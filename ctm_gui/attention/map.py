@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ctm_gui.attention.rows import AttentionRows, AttentionSummary, Map
+from ctm_gui.attention.rows import AttentionRows, Map
+from ctm_gui.attention.summary import AttentionSummary
 from ctm_gui.widgets.ordering import IndexArray
 
 ROW_PX = 18
@@ -78,9 +79,13 @@ class MapLayout:
 
         All rows count, shown or not, so that a filter changes no colour. The scale starts at 0,
         but at the smallest share where all are so alike that one colour would hide the rest.
+        Where cells are above and below 0, nothing is in the middle.
         """
         shares = self.rows.from_metrics if backward else self.rows.to_metrics
         low, high = float(shares.min(initial=1.0)), float(shares.max(initial=0.0))
+        if self.summary.is_signed:
+            most = max(high, -low) or 1.0
+            return -most, most
         if low >= high:
             return 0.0, high or 1.0
         return (low if low > high / 2 else 0.0), high

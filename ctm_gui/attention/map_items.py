@@ -22,16 +22,8 @@ _TITLE_PX = 22
 _LABELS_PX = (40, 150)
 _BAR_PX = 54
 _END = Qt.TextElideMode.ElideRight
-# Of the maps of a network, and of those that are shares of time.
-_TITLES = (
-    ("Operators look at metrics", "Metrics look at operators"),
-    ("What operators wait for", "Which operators wait for it"),
-)
-_UNITS = (
-    ("share of attention, each row 100 %", "share of attention, each column 100 %"),
-    ("share of time, each row 100 %", "share of time, each column 100 %"),
-)
 _COLOURS = 1024
+_QUARTER_GAP = 1 / 6
 _FEW_METRICS = 6
 _ROUND = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5)  # shares of marks, by preference
 
@@ -52,15 +44,21 @@ class MapState:
         return self.options.theme
 
 
-def heat_table(theme: Theme) -> npt.NDArray[np.uint8]:
+def heat_table(theme: Theme, *, is_signed: bool = False) -> npt.NDArray[np.uint8]:
     """Return the theme's colours of maps from the least to the most share, uint8 [C, 3].
 
     They follow the square root: beside one large share, small ones would all look like none.
+
+    Args:
+        theme: of the window.
+        is_signed: whether nothing is in the middle.
     """
-    stops = np.linspace(0, 1, len(theme.heat))
-    named = [QColor(name) for name in theme.heat]
+    names = theme.change if is_signed else theme.heat
+    stops = np.linspace(0, 1, len(names))
+    named = [QColor(name) for name in names]
     colours = np.array([(c.red(), c.green(), c.blue()) for c in named], dtype=np.float64)
-    places = np.sqrt(np.linspace(0, 1, _COLOURS))
+    places = np.linspace(0, 1, _COLOURS)
+    places = signed_place(2 * places - 1) if is_signed else np.sqrt(places)
     channels = [np.interp(places, stops, colours[:, channel]) for channel in range(3)]
     return np.stack(channels, axis=1).round().astype(np.uint8)
 
@@ -145,7 +143,7 @@ class MetricNames(PaintedAxis):
         for backward in (False, True):
             x = rect.left() + layout.start(backward=backward) * column_px
             room = QRectF(x, rect.top(), layout.metrics * column_px, rect.height())
-            self._title(painter, room, _TITLES[layout.summary.is_time][backward])
+            self._title(painter, room, layout.summary.words.titles[backward])
             for metric, label in enumerate(self._labels):
                 place = QRectF(x + metric * column_px, room.top(), column_px, room.height())
                 cell = self._state.cell
@@ -199,15 +197,16 @@ class ColourBars(PaintedAxis):
         for backward in (False, True):
             x = rect.left() + layout.start(backward=backward) * column_px
             room = QRectF(x, rect.top() + 6, layout.metrics * column_px, rect.height() - 6)
-            unit = _UNITS[layout.summary.is_time][backward]
+            unit = layout.summary.words.units[backward]
             self._bar(painter, room, layout.scale(backward=backward), unit)
 
     def _bar(self, painter: QPainter, room: QRectF, scale: tuple[float, float], unit: str) -> None:
-        theme = self._state.theme
+        theme, is_signed = self._state.theme, scale[0] < 0
+        colours = theme.change if is_signed else theme.heat
         bar = QRectF(room.left(), room.top(), room.width(), 10)
         gradient = QLinearGradient(bar.topLeft(), bar.topRight())
-        for place, colour in enumerate(theme.heat):
-            gradient.setColorAt(place / (len(theme.heat) - 1), QColor(colour))
+        for place, colour in enumerate(colours):
+            gradient.setColorAt(place / (len(colours) - 1), QColor(colour))
         painter.fillRect(bar, gradient)
         painter.setPen(QPen(QColor(theme.outline), 1.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -216,8 +215,9 @@ class ColourBars(PaintedAxis):
         metrics = QFontMetricsF(self._state.font)
         below = QRectF(bar.left(), bar.bottom() + 2, bar.width(), metrics.height())
         gap = metrics.horizontalAdvance("00.0 %  ") / max(bar.width(), 1.0)
-        for mark, share in share_marks(scale, gap):
-            _mark(painter, below, mark, share)
+        marks = change_marks(scale[1], gap) if is_signed else share_marks(scale, gap)
+        for mark, share in marks:
+            _mark(painter, below, mark, percent(share, signed=is_signed))
         unit = metrics.elidedText(unit, _END, room.width())
         below.translate(0, metrics.height())
         painter.drawText(below, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop, unit)
@@ -240,11 +240,29 @@ def share_marks(scale: tuple[float, float], gap: float) -> list[tuple[float, flo
     return sorted(marks)
 
 
-def _mark(painter: QPainter, line: QRectF, place: float, share: float) -> None:
+def signed_place(part: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the places on a bar, 0 to 1, of parts of the largest change, -1 to 1."""
+    places: npt.NDArray[np.float64] = 0.5 + 0.5 * np.sign(part) * np.sqrt(np.abs(part))
+    return places
+
+
+def change_marks(most: float, gap: float) -> list[tuple[float, float]]:
+    """Return places on a bar of changes, 0 to 1, and the changes there.
+
+    Args:
+        most: the largest change, at the right end; the left one is its opposite.
+        gap: least distance between two places.
+    """
+    # Those at the ends stand inside the bar.
+    parts = np.array([-1.0, -0.25, 0.0, 0.25, 1.0] if gap < _QUARTER_GAP else [-1.0, 0.0, 1.0])
+    return list(zip(signed_place(parts).tolist(), (most * parts).tolist(), strict=True))
+
+
+def _mark(painter: QPainter, line: QRectF, place: float, words: str) -> None:
     """Write a share under its place on the bar, 0 to 1."""
     x = line.left() + place * line.width()
     room = QRectF(x - line.width() / 2, line.top(), line.width(), line.height())
     side = Qt.AlignmentFlag.AlignHCenter
     if place in {0.0, 1.0}:
         room, side = line, (Qt.AlignmentFlag.AlignRight if place else Qt.AlignmentFlag.AlignLeft)
-    painter.drawText(room, side | Qt.AlignmentFlag.AlignTop, percent(share))
+    painter.drawText(room, side | Qt.AlignmentFlag.AlignTop, words)

@@ -64,6 +64,7 @@ class AttentionMap(QWidget):
     def show_layout(self, layout: MapLayout) -> None:
         """Show the rows of ``layout``."""
         self._state.layout = layout
+        self._colour_images()
         self._metrics.fit()
         self.rows_plot.box.setXRange(0, layout.columns, padding=0)
         self.rows_plot.set_content_height(layout.height_px)
@@ -159,7 +160,9 @@ class AttentionMap(QWidget):
             image.setRect(QRectF(left, top, layout.metrics, height_px))
 
     def _colour_images(self) -> None:
-        table = heat_table(self._state.theme)
+        layout = self._state.layout
+        is_signed = layout is not None and layout.summary.is_signed
+        table = heat_table(self._state.theme, is_signed=is_signed)
         for image in self.images:
             image.setLookupTable(table)
 

@@ -1,8 +1,7 @@
-"""The Attention view without widgets: rows of operators or types, their maps, words and table."""
+"""Rows of the Attention view: operators or types of operators, with their parts of the maps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,31 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ctm_gui.widgets.grid import (
-    Column,
-    Grid,
-    count_column,
-    name_column,
-    place_column,
     search_texts,
-    share_column,
 )
-from ctm_gui.widgets.ordering import FloatArray, IndexArray, text_ranks
-from predictor.core.records import Device
-from predictor.core.text import plural, uncapitalised
+from ctm_gui.widgets.ordering import FloatArray, IndexArray
+from predictor.core.text import plural
 from predictor.cost.engine import AttentionMaps
-from predictor.presentation.wording import NOTHING, percent, shown
-from predictor.services.prediction.attention import (
-    AttentionPeak,
-    attention_peak,
-    token_label,
-    token_text,
-)
+from predictor.presentation.wording import shown
 from predictor.services.prediction.explain import OperatorTable
 
 Map = npt.NDArray[np.float32]
-_PAIRS_NAMED = 3
-# A largest share under this many times an equal one is no preference worth naming alone.
-_EVEN = 1.5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,9 +30,10 @@ class AttentionRows:
         counts: number of operators of each row, intp [R].
         latency_share: their part of the latency, float64 [R], 0 to 1.
         to_metrics: float32 [R, K], the attention of a row to each metric; rows add up to 1, and to
-            0 where they are shares of no time. A type's is the mean of its operators'.
+            0 where they are shares of no time. A type's is the mean of its operators'. Of what was
+            learned: the part of the row's time that it adds by each metric, below 0 where it saves.
         from_metrics: float32 [R, K], the part of each metric's attention that goes to a row;
-            columns add up to 1.
+            columns add up to 1. Of what was learned: the part of the metric's time that it adds.
         row_of: row of each operator, intp [N].
     """
 
@@ -81,7 +65,8 @@ class AttentionRows:
         return not self.types[row] and self.counts[row] != 1
 
 
-def _by_operator(table: OperatorTable, attention: AttentionMaps) -> AttentionRows:
+def by_operator(table: OperatorTable, attention: AttentionMaps) -> AttentionRows:
+    """Return the maps of N operators, a row each in the order of the model."""
     count = len(table.names)
     to_metrics = attention.operator_to_metric
     if attention.is_time:
@@ -99,7 +84,7 @@ def _by_operator(table: OperatorTable, attention: AttentionMaps) -> AttentionRow
     )
 
 
-def _by_type(rows: AttentionRows, weights: FloatArray) -> AttentionRows:
+def by_type(rows: AttentionRows, weights: FloatArray) -> AttentionRows:
     """Gather operators of one type, in the order of each type's first operator.
 
     Args:
@@ -131,184 +116,3 @@ def _summed(values: Map, row_of: IndexArray, counts: IndexArray) -> Map:
         values[np.argsort(row_of, kind="stable")], np.cumsum(counts) - counts, axis=0
     )
     return sums
-
-
-def looked_at(peak: AttentionPeak, row: int, labels: Sequence[str]) -> str:
-    """Return the metric with a row's largest attention, where one stands out from the rest."""
-    if not peak.share[row]:
-        return NOTHING
-    return "all alike" if peak.even[row] else labels[int(peak.at[row])]
-
-
-class AttentionSummary:
-    """The attention of one model on one target, with the sums and sentences of the view.
-
-    Args:
-        table: N operators; its attention must be there.
-        device: the device of the target, which names the metrics and has their values.
-    """
-
-    def __init__(self, table: OperatorTable, device: Device) -> None:
-        if table.attention is None or not table.attention.metrics:
-            raise ValueError("no attention to sum up")
-        self.table = table
-        self.attention = table.attention
-        self.labels = tuple(token_label(name, device) for name in self.attention.metrics)
-        self.values = tuple(token_text(name, device) for name in self.attention.metrics)
-        self.device_name = shown(device.name)
-
-    @cached_property
-    def operators(self) -> AttentionRows:
-        """One row an operator, in the order of the model."""
-        return _by_operator(self.table, self.attention)
-
-    @cached_property
-    def types(self) -> AttentionRows:
-        """One row a type of operator."""
-        rows = self.operators
-        return _by_type(rows, rows.latency_share if self.is_time else np.ones(len(rows)))
-
-    @property
-    def is_time(self) -> bool:
-        """Whether the weights are shares of time, and none of a network."""
-        return self.attention.is_time
-
-    def meaning(self) -> str:
-        """Return the meaning of the weights: a sentence a line, two of them."""
-        if self.is_time:
-            return (
-                "Shares of time, estimated: left, what the time of each operator goes to; right, "
-                "in which operators that time is.\n"
-                "A rate that is 1 % higher makes an operator faster by its share of 1 %."
-            )
-        blend = self.attention.blend
-        return (
-            f"Blend λ = {blend:.2f}: the prediction is made {percent(blend)} from operators "
-            f"that looked at metrics and {percent(1 - blend)} from metrics that looked at "
-            "operators.\n"
-            f"Residual weight α = {self.attention.residual:.2f}: what an operator takes from "
-            "the metrics is added to its own state with this weight."
-        )
-
-    def pairs(self, rows: AttentionRows) -> str:
-        """Return the metrics that the slowest rows attend to most, in a sentence."""
-        peaks = attention_peak(rows.to_metrics)
-        slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
-        slowest = slowest[peaks.share[slowest] > 0]
-        even = peaks.share[slowest] < _EVEN / len(self.labels)
-        if slowest.size > 1 and even.all():
-            return f"{self._even(rows, int(slowest[0]), peaks)}; so are the next slowest"
-        # Alike ones together: three times the same metric is one thing to know.
-        alike: dict[int, list[int]] = {}
-        for row, is_even in zip(slowest.tolist(), even.tolist(), strict=True):
-            alike.setdefault(-1 - row if is_even else int(peaks.at[row]), []).append(row)
-        return "; ".join(
-            self._even(rows, rows_of_metric[0], peaks)
-            if key < 0
-            else self._standing(rows, rows_of_metric, peaks)
-            for key, rows_of_metric in alike.items()
-        )
-
-    def _standing(self, rows: AttentionRows, alike: list[int], peaks: AttentionPeak) -> str:
-        """Write ``Conv conv1 and Conv conv2 are most sensitive to memory bandwidth (41 to 52 %)``.
-
-        Args:
-            rows: operators or types.
-            alike: those with the same metric.
-            peaks: what they attend to.
-        """
-        names = [rows.label(row) for row in alike]
-        are = "are" if len(names) > 1 or rows.is_plural(alike[0]) else "is"
-        words = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-        low, high = (percent(float(end(peaks.share[alike]))) for end in (np.min, np.max))
-        shares = high if low == high else f"{low.removesuffix(' %')} to {high}"
-        metric = uncapitalised(self.labels[int(peaks.at[alike[0]])])
-        return f"{words} {are} most sensitive to {metric} ({shares})"
-
-    def _even(self, rows: AttentionRows, row: int, peaks: AttentionPeak) -> str:
-        """Write ``Add is about evenly sensitive to all 4 metrics, most to cores (26 %)``."""
-        are, strongest = "are" if rows.is_plural(row) else "is", self.labels[int(peaks.at[row])]
-        share, count = percent(float(peaks.share[row])), len(self.labels)
-        evenly = f"{are} about evenly sensitive to all {count} metrics"
-        return f"{rows.label(row)} {evenly}, most to {uncapitalised(strongest)} ({share})"
-
-    def cell_sentence(self, rows: AttentionRows, row: int, metric: int, *, backward: bool) -> str:
-        """Return one cell of a map in words: operator, metric with its value, share."""
-        name, value = self.labels[metric], self.values[metric]
-        shares = rows.from_metrics if backward else rows.to_metrics
-        share, row_name = percent(float(shares[row, metric])), rows.label(row)
-        s = "" if rows.is_plural(row) else "s"
-        if self.is_time:
-            name = uncapitalised(name)
-            if backward:
-                return f"{share} of the time that goes to {name} is in {row_name}"
-            return f"{row_name} spend{s} {share} of the time on {name}"
-        name = name if value == NOTHING else f"{name} ({value})"
-        if backward:
-            return f"{name} gives {share} of its attention to {row_name}"
-        return f"{row_name} give{s} {share} of attention to {name}"
-
-
-LATENCY = "latency"
-
-
-class AttentionGrid(Grid):
-    """Rows of the maps; a copy holds both maps whole, a column a metric.
-
-    Args:
-        summary: the attention.
-        rows: operators or types.
-    """
-
-    def __init__(self, summary: AttentionSummary, rows: AttentionRows) -> None:
-        self.rows = rows
-        self.summary = summary
-        super().__init__(len(rows), self._visible_columns(), self._maps())
-
-    @property
-    def search_texts(self) -> list[str]:
-        """Names and types of the rows."""
-        return self.rows.search_texts
-
-    def _visible_columns(self) -> list[Column]:
-        rows, labels = self.rows, self.summary.labels
-        looks, peaks = attention_peak(rows.to_metrics), attention_peak(rows.from_metrics)
-        by_type, what = not any(rows.types), "time" if self.summary.is_time else "attention"
-        kinds = (
-            count_column("count", "Operators", rows.counts, str)
-            if by_type
-            else name_column("type", "Type", rows.types)
-        )
-        return [
-            place_column(len(rows)),
-            name_column("name", "Type" if by_type else "Operator", rows.names),
-            share_column(LATENCY, "Latency share", lambda: rows.latency_share),
-            kinds,
-            _metric("looks", "Most sensitive to", looks, labels),
-            share_column("attention", "Share", lambda: looks.share, f"Of the row's {what}."),
-            _metric("seen", "Weighs most in", peaks, labels),
-            share_column(
-                "seen_share", "Share of it", lambda: peaks.share, f"Of the metric's {what}."
-            ),
-        ]
-
-    def _maps(self) -> list[Column]:
-        rows, labels = self.rows, self.summary.labels
-        return [
-            *(_cell(f"to {label}", rows.to_metrics, k) for k, label in enumerate(labels)),
-            *(_cell(f"from {label}", rows.from_metrics, k) for k, label in enumerate(labels)),
-        ]
-
-
-def _metric(key: str, title: str, looks: AttentionPeak, labels: Sequence[str]) -> Column:
-    ranks = text_ranks(labels)
-    return Column(
-        key=key,
-        title=title,
-        text=lambda row: looked_at(looks, row, labels),
-        sort_keys=lambda: ranks[looks.at],
-    )
-
-
-def _cell(title: str, shares: Map, metric: int) -> Column:
-    return share_column(title, title, lambda: shares[:, metric].astype(np.float64))

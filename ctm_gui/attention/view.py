@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
+from ctm_gui.attention.grid import LATENCY, AttentionGrid
+from ctm_gui.attention.learned import LearnedSummary
 from ctm_gui.attention.map import Cell, MapLayout
 from ctm_gui.attention.map_view import AttentionMap
-from ctm_gui.attention.rows import LATENCY, AttentionGrid, AttentionSummary
+from ctm_gui.attention.summary import AttentionSummary
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     add_view_keys,
@@ -57,6 +59,8 @@ class AttentionView(QWidget):
     def __init__(self, options: ViewOptions) -> None:
         super().__init__()
         self._summary: AttentionSummary | None = None
+        self._table: OperatorTable | None = None
+        self._device: Device | None = None
         self._model = GridModel(parent=self)
         self.table = FilteredTable(self._model, "Attention", min_width_px={"name": PATH_PX})
         self.table.setTextElideMode(PATH_ELIDE)
@@ -81,11 +85,11 @@ class AttentionView(QWidget):
             reason = shown(message) if message else _NOTHING_YET
             self._show_nothing(reason if table is None or not table.names else _NO_ATTENTION)
             return
-        self._summary = AttentionSummary(table, device)
-        for part in (self.pairs, self.map):
-            part.setToolTip(self._summary.meaning())
+        self._table, self._device = table, device
+        attention = table.attention
+        self.maps_box.setVisible(attention is not None and attention.learned is not None)
         self._stack.show_content()
-        self._show_rows()
+        self._show_maps()
 
     def select_operators(self, operators: IndexArray, current: int | None) -> None:
         """Select operators, or the types that they are of."""
@@ -119,6 +123,14 @@ class AttentionView(QWidget):
     def _make_controls(self) -> None:
         self.group_box = QCheckBox("&Group by type")
         self.group_box.setToolTip("One row a type of operator: the mean of its operators.")
+        self.maps_box = QComboBox()
+        self.maps_box.setAccessibleName("Maps")
+        for words, is_learned in (("Shares of time", False), ("What was learned", True)):
+            self.maps_box.addItem(words, is_learned)
+        self.maps_box.setToolTip(
+            "What the time of operators goes to, or what was learned of operators like these "
+            "beside others of their kind."
+        )
         self.save_button = save_button(
             "attention",
             self.save,
@@ -133,6 +145,7 @@ class AttentionView(QWidget):
         controls = hbox(
             (self.table.search_box, 1),
             self.table.matches,
+            self.maps_box,
             self.group_box,
             self.table.copy_button,
             self.save_button,
@@ -148,6 +161,7 @@ class AttentionView(QWidget):
     def _connect(self) -> None:
         self.table.search_box.textChanged.connect(self._show_map)
         self.group_box.toggled.connect(self._show_rows)
+        self.maps_box.currentIndexChanged.connect(self._show_maps)
         self.map.cell_chosen.connect(self._on_cell)
         self.map.row_activated.connect(self._activate)
         self.table.row_activated.connect(self._activate)
@@ -155,8 +169,19 @@ class AttentionView(QWidget):
         self._model.layoutChanged.connect(self._show_map)
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
+    def _show_maps(self) -> None:
+        """Show the maps that are chosen."""
+        table, device = self._table, self._device
+        if table is None or device is None:
+            return
+        is_learned = self.maps_box.currentData() is True and not self.maps_box.isHidden()
+        self._summary = (LearnedSummary if is_learned else AttentionSummary)(table, device)
+        for part in (self.pairs, self.map):
+            part.setToolTip(self._summary.meaning())
+        self._show_rows()
+
     def _show_nothing(self, reason: str) -> None:
-        self._summary = None
+        self._summary = self._table = self._device = None
         self.map.show_nothing()
         self.table.show_nothing()
         self._stack.show_message(reason)

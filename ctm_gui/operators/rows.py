@@ -14,7 +14,7 @@ from itertools import repeat
 
 import numpy as np
 
-from ctm_gui.attention.rows import looked_at
+from ctm_gui.attention.grid import looked_at
 from ctm_gui.widgets.grid import (
     Column,
     Grid,

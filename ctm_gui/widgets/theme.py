@@ -40,6 +40,7 @@ class Theme:
         good, warn, bad: of verdicts; readable as text on background and surface.
         series: of plot series, distinguishable without colour vision.
         heat: of maps, from the least to the most: ever further from the surface in lightness.
+        change: of maps, from what is saved over nothing to what is added.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Theme:
     bad: str
     series: tuple[str, ...]
     heat: tuple[str, ...]
+    change: tuple[str, ...]
 
 
 # Series after Okabe and Ito, "Color Universal Design" (2008), wine after Tol (2021); darkened on
@@ -84,6 +86,7 @@ LIGHT = Theme(
         "#6e7781",
     ),
     heat=("#f5f7fa", "#cfe1f2", "#8fbfe0", "#3f8fc5", "#1560a0", "#08305f"),
+    change=("#08519c", "#6baed6", "#f5f7fa", "#f0a35e", "#9c3a03"),
 )
 DARK = Theme(
     name="dark",
@@ -109,6 +112,7 @@ DARK = Theme(
         "#9aa3ad",
     ),
     heat=("#1d2129", "#1f3a57", "#23608f", "#3f93c4", "#8cc9e8", "#e8f6ff"),
+    change=("#a8d8f5", "#2f73a8", "#1d2129", "#a85a1f", "#ffc48f"),
 )
 
 

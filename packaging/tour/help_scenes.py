@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtWidgets import QDialog
-from scenes import Scene, sample_models, show_graph, show_report
+from scenes import Scene, sample_models, show_graph, show_learned, show_report
 from waiting import wait
 
 from ctm_gui.application import Application
@@ -46,6 +46,10 @@ def _attention(app: Application, _: Path) -> None:
     _explain(app, "attention")
 
 
+def _learned(app: Application, _: Path) -> None:
+    show_learned(app)
+
+
 def _explain(app: Application, page: str) -> None:
     app.window.show_page(page)
     explanation = app.window.central.explanation
@@ -60,5 +64,6 @@ HELP_SCENES = (
     Scene("roofline", _roofline, in_help=True),
     Scene("timeline", _timeline, in_help=True),
     Scene("attention", _attention, in_help=True),
+    Scene("learned", _learned, in_help=True),
     Scene("report", show_report, of=QDialog, sized=False, in_help=True),
 )

@@ -165,8 +165,19 @@ def _attention(app: Application, _: Path) -> None:
     wait(lambda: app.window.central.explanation.settled)
 
 
+def show_learned(app: Application) -> None:
+    """Show the maps of what was learned of the operators."""
+    app.window.show_page("attention")
+    app.window.central.attention_view.maps_box.setCurrentIndex(1)
+
+
+def _attention_learned(app: Application, _: Path) -> None:
+    show_learned(app)
+
+
 def _attention_of_types(app: Application, _: Path) -> None:
     view = app.window.central.attention_view
+    view.maps_box.setCurrentIndex(0)
     view.group_box.setChecked(True)
     view.table.setFocus()
 
@@ -405,6 +416,7 @@ SCENES = (
     Scene("7c-roofline", _roofline),
     Scene("7d-timeline", _timeline),
     Scene("8-attention", _attention),
+    Scene("8b-attention-learned", _attention_learned),
     Scene("9-attention-of-types", _attention_of_types),
     Scene("10-what-if", _what_if),
     Scene("10b-matrix", _matrix),

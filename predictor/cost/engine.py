@@ -198,6 +198,9 @@ class AttentionMaps:
         blend: lambda of Eq. (9), the weight of the branch in which operators attend to metrics.
         residual: alpha_res of Eq. (8), the weight of attention beside an operator's own state.
         is_time: whether the weights are shares of time, from terms that add up, and no network's.
+        learned: float32 [N, K], the factors on the time of each metric that were learned of single
+            operators; None where the maps are a network's.
+        network: factor on the time of the whole graph that was learned of like networks.
 
     Reference:
         CloserToMe, Eq. (7) to (9).
@@ -209,6 +212,8 @@ class AttentionMaps:
     blend: float
     residual: float
     is_time: bool = False
+    learned: NDArray[np.float32] | None = None
+    network: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

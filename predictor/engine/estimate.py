@@ -33,7 +33,7 @@ from predictor.devices.architectures import kind
 from predictor.engine.evidence_words import evidence_words, runtime_name
 from predictor.engine.float_runs import keys_of, published_form, published_keys, run_form
 from predictor.engine.graph_work import GraphWork
-from predictor.engine.operator_factors import CAUTION, OperatorFactors
+from predictor.engine.operator_factors import CAUTION, Contexts, OperatorFactors
 from predictor.engine.target_estimates import GraphEstimates, TargetEstimates, UserFit
 from predictor.engine.track import (
     CHIP,
@@ -302,8 +302,8 @@ class Estimate:
     def _terms(self, graph: OperatorGraph, targets: TargetEstimates, rates: Rates) -> Floats:
         """Return the terms of each operator on the first target at V rates, [N, V, terms]."""
         read = self._graph(graph)
-        context = targets.contexts.take(targets.context[:1])
-        factors = self.operators.factors(read.states, context)[0] * targets.factors[0][read.kinds]
+        factors = self.operators.factors(read.states, _first_context(targets))[0]
+        factors = factors * targets.factors[0][read.kinds]
         factors = factors * read.factors[targets.klass[0]]
         terms: Floats = term_times(read.work, rates) * factors[:, None]
         # What overlaps counts by its share, so that the operators' times sum to the latency.
@@ -338,10 +338,13 @@ class Estimate:
             least_ms: least latency, which the parts are raised to.
         """
         terms = self.operator_ms(graph, targets)
+        read = self._graph(graph)
+        learned = self.operators.factors(read.states, _first_context(targets))[0]
+        maps = replace(shares(terms, learned), network=float(read.factors[targets.klass[0]]))
         # A graph of views alone takes no time; fmax ignores the NaN of an unknown bound.
         terms *= np.fmax(1.0, least_ms / max(terms.sum(), _MIN_MS))
         parts = np.stack([terms[:, :2].sum(axis=1), terms[:, 2], terms[:, 3]], axis=1)
-        return Explanation.of_parts(parts, shares(terms))
+        return Explanation.of_parts(parts, maps)
 
     def _doubt(self, target: Target, class_chips: int | None) -> str:
         """Return why the estimate of a target is of other classes, empty where it is not."""
@@ -373,10 +376,18 @@ def _published_case(evidence: Evidence, deviations: Deviations, place: int) -> s
     return published_case(int(evidence.networks[deviations.nearest[place]]))
 
 
-def shares(terms: Floats) -> AttentionMaps:
+def _first_context(targets: TargetEstimates) -> Contexts:
+    return targets.contexts.take(targets.context[:1])
+
+
+def shares(terms: Floats, learned: Floats) -> AttentionMaps:
     """Return the shares of the rates in each operator's time, and of the operators in each rate's.
 
     Operators and rates that take no time are level.
+
+    Args:
+        terms: float64 [N, len(RATES)] in ms.
+        learned: float64 [N, len(RATES)], the factors on them that were learned of operators.
     """
     count, width = terms.shape
     forward, backward = np.full((count, width), 1 / width), np.full((width, count), 1 / count)
@@ -390,4 +401,5 @@ def shares(terms: Floats) -> AttentionMaps:
         blend=1.0,
         residual=0.0,
         is_time=True,
+        learned=learned.astype(np.float32),
     )

@@ -18,7 +18,7 @@ from predictor.core.arrays import Bools, Floats, Integers
 from predictor.core.caching import IdentityCache
 from predictor.core.records import Precision, Target, TargetId, by_run
 from predictor.core.runtimes import runtime_of
-from predictor.cost.engine import Explanation, TargetMeasurements
+from predictor.cost.engine import AttentionMaps, Explanation, TargetMeasurements
 from predictor.cost.rates.runs import as_cast
 from predictor.engine.estimate import shares
 from predictor.engine.run_graphs import GraphParts, parts_of, with_casts
@@ -230,12 +230,18 @@ def summed(parts: Sequence[Explanation], latency_ms: float) -> Explanation:
     by_part = [np.stack([p.compute_ms, p.memory_ms, p.launch_ms], axis=1) for p in parts]
     parts_ms: Floats = np.sum(by_part, axis=0)
     parts_ms *= np.fmax(1.0, latency_ms / parts_ms.sum())
-    maps = [part.attention for part in parts]
-    terms = [
-        part.latency_ms[:, None] * of.operator_to_metric
-        for part, of in zip(parts, maps, strict=True)
-        if of is not None and of.is_time
-    ]
-    # Shares of time add up; a network's attention is that of the main part.
-    is_time = len(terms) == len(parts)
-    return Explanation.of_parts(parts_ms, shares(np.sum(terms, axis=0)) if is_time else maps[0])
+    return Explanation.of_parts(parts_ms, _joined([part.attention for part in parts], parts))
+
+
+def _joined(
+    maps: Sequence[AttentionMaps | None], parts: Sequence[Explanation]
+) -> AttentionMaps | None:
+    """Return the attention of a graph: shares of time add up, a network's is the main part's."""
+    terms, learned = [], np.ones(1)
+    for part, of in zip(parts, maps, strict=True):
+        if of is None or of.learned is None:
+            return maps[0]
+        terms.append(part.latency_ms[:, None] * of.operator_to_metric)
+        learned = np.where(part.latency_ms[:, None] > 0, of.learned, learned)
+    joined = shares(np.sum(terms, axis=0), learned)
+    return joined if maps[0] is None else replace(joined, network=maps[0].network)

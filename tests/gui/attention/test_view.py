@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -73,6 +74,29 @@ def test_map_and_table_show_the_slowest_first_in_one_order(view: AttentionView) 
     assert names(view)[0] == "/layer1/Add_9"
     np.testing.assert_array_equal(
         np.asarray(view.map.images[1].image)[0], table.attention.metric_to_operator[:, 9]
+    )
+
+
+def test_maps_of_what_was_learned_are_chosen_where_there_are_some(view: AttentionView) -> None:
+    table = attended(make_table(10))
+    assert table.attention is not None
+    assert view.maps_box.isHidden()
+    factors = np.full_like(table.attention.operator_to_metric, 2.0)
+    maps = replace(table.attention, is_time=True, learned=factors)
+
+    view.show_table(replace(table, attention=maps), "", BOARD)
+    assert not view.maps_box.isHidden()
+    view.maps_box.setFocus()
+    QTest.keyClick(view.maps_box, Qt.Key.Key_Down)
+
+    shown = np.asarray(view.map.images[0].image)[0]
+    np.testing.assert_allclose(shown, maps.operator_to_metric[0] / 2)
+    assert view.pairs.text().startswith("Beside others of their kind, as learned:")
+    # A network of its own has no factors: its attention is shown whatever was chosen.
+    view.show_table(table, "", BOARD)
+    assert view.maps_box.isHidden()
+    np.testing.assert_array_equal(
+        np.asarray(view.map.images[0].image)[0], table.attention.operator_to_metric[0]
     )
 
 

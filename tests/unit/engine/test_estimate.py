@@ -307,6 +307,22 @@ def test_attention_sums_to_one_both_ways(graph: OperatorGraph) -> None:
         assert (part >= 0).all()
 
 
+def test_learned_factors_are_those_that_the_times_have() -> None:
+    """Without factors of operators each term is what is left when the learned one is taken out."""
+    learned, plain = replace(small_estimate(), operators=random_factors()), small_estimate()
+    graph = samples()["mobilenetv2-1.0-224"]
+
+    explained = learned.explain(graph, learned.of([TARGET]), np.nan)
+
+    maps = explained.attention
+    assert maps is not None
+    assert maps.learned is not None
+    assert maps.network == 1.0
+    terms = explained.latency_ms[:, None] * maps.operator_to_metric / maps.learned
+    assert terms == pytest.approx(plain.operator_ms(graph, plain.of([TARGET])), rel=1e-4, abs=1e-9)
+    assert np.ptp(maps.learned) > 0.1
+
+
 CHANGED = {
     "matrix_rate": ("convolution", "matrix", "vector"),  # all are rates of arithmetic
     "unit_rate": ("unit",),

@@ -119,6 +119,10 @@ def test_the_parts_of_an_explanation_sum_to_the_prediction(
         assert explained.latency_ms.sum() == pytest.approx(predicted)
         assert explained.attention is not None
         assert explained.attention.operator_to_metric.sum(axis=1) == pytest.approx(1, abs=1e-5)
+        assert explained.attention.learned is not None
+        assert explained.attention.learned.shape == explained.attention.operator_to_metric.shape
+        assert (explained.attention.learned >= 0.5).all()
+        assert (explained.attention.learned <= 2).all()
         varied = engine.varied(graph, run, [run.device])
         assert varied.latency_ms[0] == pytest.approx(predicted)
 

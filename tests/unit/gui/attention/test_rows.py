@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctm_gui.attention.grid import AttentionGrid
 from ctm_gui.attention.map import GAP, ROW_PX, Cell, MapLayout
-from ctm_gui.attention.rows import AttentionGrid, AttentionSummary
+from ctm_gui.attention.summary import AttentionSummary
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.cost.engine import AttentionMaps
