@@ -118,14 +118,13 @@ class OperatorFactors:
         return factors
 
     def by_context(self, states: Floats, contexts: Contexts) -> Iterator[Floats]:
-        """Yield the factors of N operators in each of C contexts, [N, len(TERMS)] each.
+        """Yield the factors of N operators in blocks of C contexts, [some, N, len(TERMS)] each.
 
-        They are those of :meth:`factors` to the last bit. Contexts are taken in blocks: all at once
-        would need C x N x H numbers.
+        They are those of :meth:`factors` to the last bit: all at once would need C x N x H numbers.
         """
         step = max(_BLOCK_CELLS // max(states.size, 1), 1)
         for first in range(0, len(contexts.trust), step):
-            yield from self.factors(states, contexts.take(slice(first, first + step)))
+            yield self.factors(states, contexts.take(slice(first, first + step)))
 
     def fits(self) -> bool:
         """Return whether all parts have the shapes and the vocabulary of this program."""
