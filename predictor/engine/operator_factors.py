@@ -19,9 +19,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.efficiencies import groups_of
+from predictor.calibration.efficiencies import by_groups
 from predictor.core.arrays import ArrayRecord, Floats, Integers
-from predictor.core.records import Target, by_run
+from predictor.core.records import Target
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
 from predictor.graph.operators import OPERATORS
@@ -75,13 +75,12 @@ class OperatorFactors:
             for group in GROUPS
         ]
 
-        def row(target: Target) -> list[int]:
-            of = groups_of(target)
+        def row(of: Mapping[str, str]) -> list[int]:
             return [
                 numbers.get(of[group], 0) for numbers, group in zip(places, GROUPS, strict=True)
             ]
 
-        rows = by_run(targets, row)
+        rows = by_groups(targets, row)
         groups = np.array(rows, np.float64).reshape(-1, len(GROUPS))
         distinct, number = np.unique(np.c_[groups, trust], axis=0, return_inverse=True)
         states = sum(

@@ -1,4 +1,4 @@
-"""Devices as they were first asked about, so that what is remembered of them serves their copies."""
+"""Devices as they were first asked about: what is remembered of them serves their copies."""
 
 from __future__ import annotations
 
