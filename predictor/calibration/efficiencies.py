@@ -8,20 +8,24 @@ which its cores execute. No group reads a rate, so that rates act through t alon
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, TypeVar
 
 import numpy as np
 
 from predictor.core.arrays import Floats
 from predictor.core.metrics import Family
-from predictor.core.records import Target, by_run
+from predictor.core.records import Precision, Target, by_run
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
 from predictor.cost.rates.typical import TypicalRates
 from predictor.cost.starts import START_FACTOR, START_FREEDOM, have_plain_starts
 from predictor.devices.architectures import architecture_of, kind
+
+T = TypeVar("T")
 
 # From coarse to fine; a level is that of the finest group that is known.
 LEVELS: Final = ("all", "kind", "runtime", "class")
@@ -32,7 +36,7 @@ _ACCELERATORS: Final = frozenset({Family.NPU, Family.FPGA, Family.ASIC})
 _ARITHMETIC: Final = TERMS.index("arithmetic")
 
 
-def groups_of(target: Target) -> dict[str, str]:
+def groups_of(target: Target) -> Mapping[str, str]:
     """Return the group of a target at each of ``GROUPS``; empty where it has none."""
     runtime, precision = target.configuration.runtime, target.configuration.precision
     of_device = kind(target.device)
@@ -40,9 +44,19 @@ def groups_of(target: Target) -> dict[str, str]:
     # The fastest cluster stands first and does most of the work.
     design = architecture_of(target.device) or (architecture_of(clusters[0]) if clusters else None)
     in_order = None if design is None else design.in_order
-    klass = f"{of_device} x {runtime}"
     maker = target.device.vendor if design is None else design.vendor
-    return {
+    return _groups(
+        of_device, runtime, precision, in_order, maker if of_device in _OF_MAKERS else ""
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _groups(
+    of_device: str, runtime: str, precision: Precision, in_order: bool | None, maker: str
+) -> Mapping[str, str]:
+    """Return the groups of all targets that are alike in these, one object."""
+    klass = f"{of_device} x {runtime}"
+    groups = {
         "all": "all",
         "kind": of_device,
         "runtime": runtime,
@@ -51,6 +65,15 @@ def groups_of(target: Target) -> dict[str, str]:
         "order": "" if in_order is None else f"{of_device} {'in' if in_order else 'out of'} order",
         "maker": f"{of_device} of {maker}" if of_device in _OF_MAKERS else "",
     }
+    return MappingProxyType(groups)
+
+
+def by_groups(targets: Iterable[Target], of: Callable[[Mapping[str, str]], T]) -> list[T]:
+    """Return ``of`` the groups of each target, computed once for equal ones."""
+    groups = by_run(targets, groups_of)
+    values = {id(each): each for each in groups}
+    results = {identity: of(each) for identity, each in values.items()}
+    return [results[id(each)] for each in groups]
 
 
 def effect_parts(targets: Sequence[Target]) -> Floats:
@@ -88,29 +111,28 @@ class Efficiencies:
 
     def of(self, targets: Sequence[Target]) -> Floats:
         """Return the factors on the terms, float64 [T, len(KINDS), len(TERMS)]."""
-        effects = np.array(by_run(targets, self._effects), np.float64)
-        effects = effects.reshape(len(targets), len(self.mean))
-        levels = np.array(by_run(targets, self._level), np.float64)
-        effects *= effect_parts(targets)
+        of_groups = by_groups(targets, lambda groups: (self._effects(groups), self._level(groups)))
+        effects = np.array([effect for effect, _ in of_groups], np.float64)
+        effects = effects.reshape(len(targets), len(self.mean)) * effect_parts(targets)
+        levels = np.array([level for _, level in of_groups], np.float64)
         logs = self.mean + plain_start_means(targets) + effects + levels[:, None]
         factors = np.exp(logs).reshape(-1, len(KINDS), len(TERMS))
         # What states a rate for networks multiplies no faster: fast algorithms are in the rate.
-        families = by_run(targets, lambda target: target.device.family in _ACCELERATORS)
+        families = [target.device.family in _ACCELERATORS for target in targets]
         capped = np.where(families, 1.0, 0.0)[:, None]
         factors[..., _ARITHMETIC] = np.maximum(factors[..., _ARITHMETIC], capped)
         return factors
 
-    def _effects(self, target: Target) -> Floats:
+    def _effects(self, groups: Mapping[str, str]) -> Floats:
         """Return the sum of the effects of a target's groups, [P]."""
-        groups, effects = groups_of(target), np.zeros_like(self.mean)
+        effects = np.zeros_like(self.mean)
         for name, of_groups in self.effects.items():
             if groups[name] in of_groups:
                 effects += of_groups[groups[name]]
         return effects
 
-    def _level(self, target: Target) -> float:
-        """Return the level of the finest group of a target that has one."""
-        groups = groups_of(target)
+    def _level(self, groups: Mapping[str, str]) -> float:
+        """Return the level of the finest of a target's groups that has one."""
         return next(
             (
                 self.level[name][groups[name]]

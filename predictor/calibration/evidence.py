@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ OTHER_PRECISION: Final = 0.5
 _USUAL_CORES: Final = "8"  # of a device that runs on all
 _LIKE_THREADS: Final = 2.0  # ln of the ratio of threads at which 1/e of the effect is shared
 
+_REMEMBERED: Final = 1 << 13  # targets
 _ARRAYS: Final = ("level", "variance", "shape", "networks")  # of Evidence, by target
 
 
@@ -87,12 +88,16 @@ class Keys(ArrayRecord):
 
     def targets(self) -> list[tuple[str, ...]]:
         """Return the keys of each target but its silicon."""
-        names = (self.device, self.runtime, self.precision, self.threads)
-        return list(zip(*(column.tolist() for column in names), strict=True))
+        return [row[1:] for row in self.rows()]
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the keys of each target, as in the order of the fields."""
+        columns = (getattr(self, name).tolist() for name in self.__slots__)
+        return list(zip(*columns, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Deviations:
+class Deviations(ArrayRecord):
     """Posterior of the deviations of T targets.
 
     Attributes:
@@ -226,6 +231,60 @@ class Evidence:
             nearness=nearness,
             nearest=nearest,
         )
+
+
+class _Answers(NamedTuple):
+    """What evidence says of targets, by their keys."""
+
+    places: Mapping[tuple[str, ...], int]
+    deviations: Deviations
+    twins: Integers
+
+
+class RememberedEvidence:
+    """Evidence that is asked about equal keys once.
+
+    What it says of a target depends on its keys alone, and of a device that was not measured on the
+    others of them. So a device with another clock, or with another name, is not asked about anew.
+    """
+
+    def __init__(self, evidence: Evidence) -> None:
+        """Remember nothing."""
+        self._evidence = evidence
+        self._measured = {row[:2] for row in evidence.keys.rows()}
+        self._answers = self._none = self._asked(Keys.of([]), {})
+
+    def about(self, keys: Keys) -> Deviations:
+        """Return what :meth:`Evidence.about` does."""
+        places, answers = self._of(keys)
+        return answers.deviations.take(places)
+
+    def twins(self, keys: Keys) -> Integers:
+        """Return what :meth:`Evidence.twins` does."""
+        places, answers = self._of(keys)
+        return answers.twins[places]
+
+    def _of(self, keys: Keys) -> tuple[Integers, _Answers]:
+        """Return the answers, and the place of each target in them."""
+        names = [
+            row if row[:2] in self._measured else (row[0], "", *row[2:]) for row in keys.rows()
+        ]
+        answers = self._answers  # threads that ask at once replace the answers of each other
+        if len(answers.places) + len(names) > _REMEMBERED:
+            answers = self._none
+        unknown = [name for name in dict.fromkeys(names) if name not in answers.places]
+        if unknown:
+            numbers = {name: place for place, name in enumerate(unknown, len(answers.places))}
+            new = self._asked(Keys(*np.array(unknown, np.str_).T), {**answers.places, **numbers})
+            self._answers = answers = _Answers(
+                new.places,
+                Deviations.joined([answers.deviations, new.deviations]),
+                np.concatenate([answers.twins, new.twins]),
+            )
+        return np.array([answers.places[name] for name in names], np.int64), answers
+
+    def _asked(self, keys: Keys, places: Mapping[tuple[str, ...], int]) -> _Answers:
+        return _Answers(places, self._evidence.about(keys), self._evidence.twins(keys))
 
 
 def threads_key(target: Target) -> str:

@@ -37,7 +37,7 @@ class Precision(StrEnum):
     @property
     def number_format(self) -> str:
         """Format of the numbers that it multiplies; mixed precision multiplies the half format."""
-        return self.value.removeprefix("amp_")
+        return self.removeprefix("amp_")
 
     @property
     def explanation(self) -> str:
@@ -69,6 +69,10 @@ class Configuration:
     precision: Precision = Precision.FP32
     threads: int = 0
     batch: int = 0
+
+    def __hash__(self) -> int:
+        # Without the precision: to hash a member of an enumeration takes longer than all the rest.
+        return hash((self.runtime, self.threads, self.batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,12 +343,13 @@ class Target:
 
 def by_run(targets: Iterable[Target], of: Callable[[Target], T]) -> list[T]:
     """Return ``of`` each target, computed once for targets that differ in threads alone."""
-    values: dict[tuple[int, str, Precision], T] = {}
+    values: dict[tuple[int, str, int], T] = {}
     results: list[T] = []
     for target in targets:
         c = target.configuration
-        # Of equal devices each counts for itself: to compare all facts takes longer.
-        key = id(target.device), c.runtime, c.precision
+        # Of equal devices each counts for itself: to compare all facts takes longer. Members of an
+        # enumeration are single objects.
+        key = id(target.device), c.runtime, id(c.precision)
         if key not in values:
             values[key] = of(target)
         results.append(values[key])

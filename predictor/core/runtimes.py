@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from predictor.core import instruction_sets, plugins
 from predictor.core.metrics import Family
@@ -300,6 +300,10 @@ class _Registry(Mapping[str, Runtime]):
         if not isinstance(row, Runtime):
             raise KeyError(name)
         return row
+
+    def get(self, name: str, default: Any = None) -> Any:
+        # Most names are of rows that ship; targets are asked for theirs again and again.
+        return self._rows.get(name) or super().get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)

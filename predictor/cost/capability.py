@@ -48,12 +48,11 @@ def check_supported(device: Device, configuration: Configuration) -> None:
     Raises:
         InputError: it cannot; the reason lists what it can, the best deployable first.
     """
-    stated_precisions = {stated.precision for stated in device.configurations}
-    runs = configuration.precision in stated_precisions or runs_by_casts(device, configuration)
-    if not runs:
-        raise not_supported(device, configuration.precision)
-    runtimes = {stated.runtime for stated in device.configurations}
-    is_stated = configuration.runtime in runtimes or UNKNOWN in runtimes
+    precision, runtimes = configuration.precision, (configuration.runtime, UNKNOWN)
+    is_stated = any(stated.precision is precision for stated in device.configurations)
+    if not is_stated and not runs_by_casts(device, configuration):
+        raise not_supported(device, precision)
+    is_stated = any(stated.runtime in runtimes for stated in device.configurations)
     if not is_stated and device.family not in runtime_of(configuration.runtime).portable:
         raise not_supported(device, configuration.runtime)
 

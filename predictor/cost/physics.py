@@ -22,7 +22,7 @@ Reference:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Final, NamedTuple
@@ -48,6 +48,17 @@ from predictor.cost.rates.units import GPUS
 from predictor.graph.operator_graph import OperatorGraph
 
 TERMS: Final = ("arithmetic", "block", "memory", "launch")
+
+# Term of the arrays of a work, by the names of its fields.
+_TERM_OF: Final = {
+    "convolution_macs": 0,
+    "matrix_macs": 0,
+    "vector_macs": 0,
+    "reduction": 1,
+    "activation_bytes": 2,
+    "weight_bytes": 2,
+    "launches": 3,
+}
 
 # Outputs of a block of a product, 16 x 16: small enough for every kernel. Its size is part of the
 # efficiency of the term.
@@ -107,36 +118,44 @@ class Work:
         """Return the work of some of the operators."""
         return self._changed(lambda values: values[operators])
 
-    def scaled(self, factors: Floats) -> Work:
-        """Return the work times a factor on each term of each operator, [N, len(TERMS)]."""
-        arithmetic, block, memory, launch = factors.T
-        return Work(
-            convolution_macs=self.convolution_macs * arithmetic,
-            matrix_macs=self.matrix_macs * arithmetic,
-            vector_macs=self.vector_macs * arithmetic,
-            reduction=self.reduction * block,
-            activation_bytes=self.activation_bytes * memory[:, None],
-            weight_bytes=self.weight_bytes * memory[:, None],
-            launches=self.launches * launch,
-            weight_totals=self.weight_totals,
-        )
+    def by_kind(self, kinds: Integers, count: int, factors: Floats) -> Work:
+        """Return the work times factors, summed over the operators of kinds, [C, count].
+
+        A sum of one context is the same to the last bit beside whichever others.
+
+        Args:
+            kinds: int64 [N].
+            count: of kinds.
+            factors: float64 [C, N, len(TERMS)], on the terms of the operators in C contexts.
+        """
+        order = np.argsort(kinds, kind="stable")
+        present, starts = np.unique(kinds[order], return_index=True)
+        columns = [getattr(self, name).reshape(len(kinds), -1).T for name in _TERM_OF]
+        widths = [len(column) for column in columns]
+        terms = np.repeat(list(_TERM_OF.values()), widths)
+        scaled = factors.transpose(0, 2, 1)[:, terms[:, None], order]  # [C, columns, N]
+        scaled *= np.concatenate(columns)[:, order]
+        sums = np.zeros((len(factors), count, len(terms)))
+        if len(kinds):
+            sums[:, present] = np.add.reduceat(scaled, starts, axis=2).transpose(0, 2, 1)
+        parts = np.split(sums, np.cumsum(widths)[:-1], axis=2)
+        arrays = {
+            name: part if getattr(self, name).ndim > 1 else part[..., 0]
+            for name, part in zip(_TERM_OF, parts, strict=True)
+        }
+        return replace(self, **arrays)
 
     @staticmethod
-    def stacked(works: Sequence[Work]) -> Work:
-        """Return C works of one graph as one, whose arrays have a first axis of C."""
-        names = (field.name for field in fields(Work) if field.name != "weight_totals")
-        arrays = {name: np.stack([getattr(work, name) for work in works]) for name in names}
+    def joined(works: Sequence[Work]) -> Work:
+        """Return works of one graph by contexts, one after the other."""
+        arrays = {
+            name: np.concatenate([getattr(work, name) for work in works]) for name in _TERM_OF
+        }
         return replace(works[0], **arrays)
-
-    def by_kind(self, kinds: Integers, count: int) -> Work:
-        """Return the work summed over the operators of each of ``count`` kinds; kinds is [N]."""
-        of_kind = (np.arange(count)[:, None] == kinds).astype(np.float64)
-        return self._changed(lambda values: of_kind @ values)
 
     def _changed(self, change: Callable[[Floats], Floats]) -> Work:
         """Return the work with another form of all that its operators have."""
-        names = (field.name for field in fields(self) if field.name != "weight_totals")
-        return replace(self, **{name: change(getattr(self, name)) for name in names})
+        return replace(self, **{name: change(getattr(self, name)) for name in _TERM_OF})
 
     @classmethod
     def rated(

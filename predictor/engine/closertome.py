@@ -28,6 +28,7 @@ from predictor.cost.rates.typical import Rates
 from predictor.cost.run_facts import Computed, Row
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.targets.fine_tuned import TunedNetwork
+from predictor.engine.targets.known import KnownDevices
 from predictor.engine.targets.lookup import TargetLookup, probing_facts
 from predictor.engine.targets.runs import GraphForms, GraphRun, TargetRuns, summed
 from predictor.graph.operator_graph import OperatorGraph
@@ -54,6 +55,7 @@ class CloserToMeEngine:
         checkpoint = read_checkpoint(folder)
         self._card, self._estimate = checkpoint.engine, checkpoint.estimate
         self._lookup, self._forms = TargetLookup(checkpoint), GraphForms()
+        self._devices = KnownDevices()
 
     @property
     def name(self) -> str:
@@ -80,6 +82,7 @@ class CloserToMeEngine:
         measured: Mapping[TargetId, TargetMeasurements],
     ) -> PredictionTable:
         """Predict every graph on every target; see :class:`predictor.cost.engine.Engine`."""
+        targets = self._devices.first(targets)
         analytic = self._lookup.roofline.predict(graphs, targets, {})
         runs = self._runs(targets, measured)
         of_graphs = list(map(runs.of_graph, graphs))
@@ -144,6 +147,7 @@ class CloserToMeEngine:
         places: Sequence[int] | None = None,
     ) -> Iterator[Explanation | None]:
         """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""
+        targets = self._devices.first(targets)
         runs = self._runs(targets, measured)
         if predicted is None:
             predicted = self.predict([graph], targets, measured).latency_ms[0]

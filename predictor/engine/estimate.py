@@ -17,8 +17,15 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.efficiencies import Efficiencies, groups_of
-from predictor.calibration.evidence import NEARNESS, OTHER_PRECISION, Deviations, Evidence, Keys
+from predictor.calibration.efficiencies import Efficiencies, by_groups, groups_of
+from predictor.calibration.evidence import (
+    NEARNESS,
+    OTHER_PRECISION,
+    Deviations,
+    Evidence,
+    Keys,
+    RememberedEvidence,
+)
 from predictor.calibration.network_deviations import NetworkDeviations
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.arrays import Floats, Integers
@@ -79,10 +86,18 @@ class Estimate:
         default_factory=lambda: IdentityCache(_MAX_GRAPHS), init=False, repr=False
     )
 
+    _names: IdentityCache[Keys] = field(
+        default_factory=lambda: IdentityCache(1), init=False, repr=False
+    )
+
     @cached_property
     def _shape_root(self) -> Floats:
         """Root of the covariance of a shape before any evidence, float64 [P, P]."""
         return np.asarray(np.linalg.cholesky(self.evidence.covariance), np.float64)
+
+    @cached_property
+    def _remembered(self) -> RememberedEvidence:
+        return RememberedEvidence(self.evidence)
 
     def of(self, targets: Sequence[Target], user_fits: Sequence[UserFit] = ()) -> TargetEstimates:
         """Return the estimates of targets before any graph, cost O(T).
@@ -91,7 +106,7 @@ class Estimate:
             targets: T targets.
             user_fits: targets that the user measured, of the same devices.
         """
-        keys, published = keys_of(targets), [published_form(target) for target in targets]
+        keys, published = self._keys(targets), [published_form(target) for target in targets]
         evidence = self._with(user_fits)
         deviations, twins = self._deviations(evidence, targets, keys)
         measured = {user_fit.key: user_fit for user_fit in user_fits}
@@ -104,7 +119,8 @@ class Estimate:
         for place, user_fit in fits_by_place.items():
             means[place] = user_fit.fit.mean
         usual = self.efficiencies.of(published)
-        records_of = by_run(published, lambda target: tracks_of(self.tracks, target))
+        classes = by_groups(published, lambda groups: groups["class"])
+        records_of = by_groups(published, lambda groups: tracks_of(self.tracks, groups))
         cases = _cases(evidence, deviations, fits_by_place)
         records = [of[case] for of, case in zip(records_of, cases, strict=True)]
         widths = [track for _, track in records]
@@ -120,7 +136,7 @@ class Estimate:
         has_evidence[list(fits_by_place)] = True
         context, contexts = self.operators.contexts(published, np.where(has_evidence, 1.0, CAUTION))
         exact = np.flatnonzero(deviations.nearness == _TARGET).tolist()
-        class_chips = self._class_chips(published, {*fits_by_place, *twins.tolist(), *exact})
+        class_chips = self._class_chips(classes, {*fits_by_place, *twins.tolist(), *exact})
         user_networks = {place: user_fit.graphs for place, user_fit in fits_by_place.items()}
         words = zip(evidence_words(evidence, deviations, user_networks), records, strict=True)
         return TargetEstimates(
@@ -131,7 +147,7 @@ class Estimate:
             ahead=runs_ahead(published),
             context=context,
             contexts=contexts,
-            klass=np.where(has_evidence, self._classes(published), len(self.networks.classes)),
+            klass=np.where(has_evidence, self.networks.places(classes), len(self.networks.classes)),
             variance=deviations.variance,
             unknown=deviations.shape_variance,
             fits={place: user_fit.fit for place, user_fit in fits_by_place.items()},
@@ -144,10 +160,6 @@ class Estimate:
             class_chips=class_chips,
         )
 
-    def _classes(self, targets: Sequence[Target]) -> Integers:
-        """Return the places of the targets' classes among those in which networks deviate, [T]."""
-        return self.networks.places(by_run(targets, lambda target: groups_of(target)["class"]))
-
     def _published_cases(self, keys: Keys, places: Sequence[int]) -> Mapping[int, str]:
         """Return the cases of those targets at ``places`` whose measurements were published."""
         networks = self.evidence.networks_of(keys.take(np.array(places, np.intp)))
@@ -155,22 +167,26 @@ class Estimate:
         return {place: published_case(count) for place, count in pairs if count}
 
     def _class_chips(
-        self, targets: Sequence[Target], measured_places: Collection[int]
+        self, classes: Sequence[str], measured_places: Collection[int]
     ) -> list[int | None]:
-        """Return on how many chips the class of each target was checked; None of measured ones."""
-        return [
-            None if place in measured_places else chips
-            for place, chips in enumerate(by_run(targets, self.class_chips))
-        ]
+        """Return on how many chips each class was checked while it was not seen.
 
-    def class_chips(self, target: Target) -> int:
-        """Return on how many chips the class of a target was checked while it was not seen."""
-        track = self.tracks["unseen"].get(groups_of(target)["class"])
-        return 0 if track is None else track.silicon
+        None of measured targets.
+        """
+        tracks = self.tracks[UNSEEN]
+        return [
+            None if place in measured_places else tracks[name].silicon if name in tracks else 0
+            for place, name in enumerate(classes)
+        ]
 
     def have_measured(self, targets: Sequence[Target]) -> list[bool]:
         """Return whether measurements of each target came with the program."""
-        return self.evidence.have(keys_of(targets))
+        return self.evidence.have(self._keys(targets))
+
+    def _keys(self, targets: Sequence[Target]) -> Keys:
+        devices = tuple(target.device for target in targets)
+        configurations = tuple(target.configuration for target in targets)
+        return self._names.get(devices, lambda: keys_of(targets), configurations)
 
     def predict(self, graph: OperatorGraph, targets: TargetEstimates) -> GraphEstimates:
         """Return the latency of a graph on each target."""
@@ -235,7 +251,8 @@ class Estimate:
         )
         # Of a measured target the factors of operators and its network count in full.
         _, contexts = self.operators.contexts([published], np.ones(1))
-        one = replace(self.of([target]), contexts=contexts, klass=self._classes([published]))
+        klass = self.networks.places([groups_of(published)["class"]])
+        one = replace(self.of([target]), contexts=contexts, klass=klass)
         parts = np.concatenate([self._parts(graph, one) for graph in graphs])
         measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms)
         return UserFit(keys, len(graphs), measured)
@@ -264,13 +281,14 @@ class Estimate:
         with equal cores differ in all around them. A run that forbids halves deviates as the
         published one of its device, and is less sure.
         """
+        asked = self._remembered if evidence is self.evidence else evidence
         npus = np.flatnonzero(by_run(targets, lambda target: kind(target.device) == "npu"))
-        twins = evidence.twins(keys.take(npus))
+        twins = asked.twins(keys.take(npus))
         twin, of_twin = npus[twins >= 0], twins[twins >= 0]
         devices = keys.device.astype(object)  # names of any length
         devices[twin] = evidence.keys.device[of_twin]
         published = published_keys(keys)
-        deviations = evidence.about(replace(published, device=devices.astype(np.str_)))
+        deviations = asked.about(replace(published, device=devices.astype(np.str_)))
         deviations.nearness[twin] = _CHIP
         stand_in = (published.precision != keys.precision) & (deviations.nearness == _TARGET)
         deviations.nearness[stand_in] = _DEVICE
@@ -348,8 +366,9 @@ class Estimate:
 
     def _doubt(self, target: Target, class_chips: int | None) -> str:
         """Return why the estimate of a target is of other classes, empty where it is not."""
-        groups, runtime = groups_of(target), runtime_name(target.configuration.runtime)
-        if groups["runtime"] not in self.efficiencies.effects["runtime"]:
+        name = target.configuration.runtime
+        runtime = runtime_name(name)
+        if name not in self.efficiencies.effects["runtime"]:
             return f"low confidence: no training device used {runtime}"
         if class_chips is not None and class_chips < FEW_CHIPS:
             return f"few chips of this kind were checked under {runtime}"

@@ -48,6 +48,8 @@ class GraphWork:
 
     def by_context(self, operators: OperatorFactors, targets: TargetEstimates) -> Work:
         """Return the work by kind in each context of targets, arrays of [C, len(KINDS)]."""
-        factors = operators.by_context(self.states, targets.contexts)  # C times [N, terms]
-        works = [self.work.scaled(factor).by_kind(self.kinds, len(KINDS)) for factor in factors]
-        return Work.stacked(works)
+        blocks = [
+            self.work.by_kind(self.kinds, len(KINDS), factors)
+            for factors in operators.by_context(self.states, targets.contexts)
+        ]
+        return blocks[0] if len(blocks) == 1 else Work.joined(blocks)

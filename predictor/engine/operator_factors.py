@@ -19,9 +19,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.efficiencies import groups_of
+from predictor.calibration.efficiencies import by_groups
 from predictor.core.arrays import ArrayRecord, Floats, Integers
-from predictor.core.records import Target, by_run
+from predictor.core.records import Target
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
 from predictor.graph.operators import OPERATORS
@@ -75,13 +75,12 @@ class OperatorFactors:
             for group in GROUPS
         ]
 
-        def row(target: Target) -> list[int]:
-            of = groups_of(target)
+        def row(of: Mapping[str, str]) -> list[int]:
             return [
                 numbers.get(of[group], 0) for numbers, group in zip(places, GROUPS, strict=True)
             ]
 
-        rows = by_run(targets, row)
+        rows = by_groups(targets, row)
         groups = np.array(rows, np.float64).reshape(-1, len(GROUPS))
         distinct, number = np.unique(np.c_[groups, trust], axis=0, return_inverse=True)
         states = sum(
@@ -118,14 +117,13 @@ class OperatorFactors:
         return factors
 
     def by_context(self, states: Floats, contexts: Contexts) -> Iterator[Floats]:
-        """Yield the factors of N operators in each of C contexts, [N, len(TERMS)] each.
+        """Yield the factors of N operators in blocks of C contexts, [some, N, len(TERMS)] each.
 
-        They are those of :meth:`factors` to the last bit. Contexts are taken in blocks: all at once
-        would need C x N x H numbers.
+        They are those of :meth:`factors` to the last bit: all at once would need C x N x H numbers.
         """
         step = max(_BLOCK_CELLS // max(states.size, 1), 1)
         for first in range(0, len(contexts.trust), step):
-            yield from self.factors(states, contexts.take(slice(first, first + step)))
+            yield self.factors(states, contexts.take(slice(first, first + step)))
 
     def fits(self) -> bool:
         """Return whether all parts have the shapes and the vocabulary of this program."""

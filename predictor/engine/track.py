@@ -9,10 +9,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
-from predictor.calibration.efficiencies import LEVELS, groups_of
-from predictor.core.records import Target
+from predictor.calibration.efficiencies import LEVELS
 from predictor.core.text import plural
 from predictor.presentation.wording import percent
 
@@ -92,9 +92,8 @@ def _place(networks: int) -> int:
     return max(bisect_right(COUNTS, networks) - 1, 0)
 
 
-def tracks_of(tracks: Tracks, target: Target) -> dict[str, tuple[str, Track]]:
-    """Return level and record of the finest group of a target that has one, by case."""
-    groups = groups_of(target)
+def tracks_of(tracks: Tracks, groups: Mapping[str, str]) -> dict[str, tuple[str, Track]]:
+    """Return level and record of the finest of a target's groups that has one, by case."""
     return {
         case: next(
             (level, records[groups[level]])
@@ -105,6 +104,7 @@ def tracks_of(tracks: Tracks, target: Target) -> dict[str, tuple[str, Track]]:
     }
 
 
+@lru_cache(maxsize=1 << 10)
 def track_words(level: str, track: Track) -> str:
     """Return a record in words."""
     words = (

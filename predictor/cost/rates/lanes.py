@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from predictor.core.instruction_sets import INSTRUCTION_SETS, InstructionSet
@@ -48,6 +49,9 @@ class Core:
     instruction_sets: frozenset[str] = frozenset()
     vector_lanes: Mapping[str, float] = field(default_factory=dict)
     matrix_lanes: Mapping[str, float] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.fp32_lanes, self.vector_bits, self.instruction_sets))
 
 
 def core_of(device: Device, cluster: Cluster | None = None) -> Core | None:
@@ -92,6 +96,7 @@ def _lanes_of_one_unit(sets: frozenset[str]) -> float:
     return max((INSTRUCTION_SETS[name].vector_bits or 0 for name in sets), default=0) / _SCALAR_BITS
 
 
+@lru_cache(maxsize=1 << 12)  # designs are few beside devices
 def kernel_lanes(runtime: Runtime, precision: Precision, core: Core) -> float:
     """Return the multiply-adds a clock that a runtime's kernels issue on one core.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -177,12 +178,12 @@ def _run_lanes(target: Target) -> list[float]:
     device, configuration = target.device, target.configuration
     runtime = runtime_of(configuration.runtime)
     lanes = [
-        np.nan if core is None else _core_lanes(runtime, configuration.precision, core)
+        math.nan if core is None else _core_lanes(runtime, configuration.precision, core)
         for core in _cores(device)
     ]
     # Cores whose lanes are not known have those of the narrowest beside them.
-    filled: list[float] = np.nan_to_num(lanes, nan=np.fmin.reduce(lanes)).tolist()
-    return filled
+    narrowest = min((width for width in lanes if not math.isnan(width)), default=math.nan)
+    return [narrowest if math.isnan(width) else width for width in lanes]
 
 
 def _core_lanes(runtime: Runtime, precision: Precision, core: Core) -> float:

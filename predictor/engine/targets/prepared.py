@@ -82,6 +82,9 @@ def read_prepared(folder: Path, estimate: str, targets: Sequence[Target]) -> Pre
     try:
         # NumPy leaves a file open that is no archive, so it is opened here.
         with (folder / PREPARED).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            # Before any facts are compared: most lists are shorter.
+            if len(arrays["ahead"]) != len(targets):
+                return None
             words = json.loads(arrays["words"].tobytes())
             if words["key"] != key_of(estimate, targets):
                 _LOG.info("%s is of other targets, or of another estimate", PREPARED)

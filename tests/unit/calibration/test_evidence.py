@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from predictor.calibration import evidence as evidence_module
 from predictor.calibration.evidence import (
     NEARNESS,
     Deviations,
     Evidence,
     Keys,
+    RememberedEvidence,
     Scales,
     threads_key,
 )
@@ -462,3 +464,37 @@ def test_the_order_of_evidence_and_of_questions_is_no_matter(
     assert after.mean == pytest.approx(before.mean[order], abs=1e-6)
     assert after.variance == pytest.approx(before.variance[order], abs=1e-8)
     assert after.nearness.tolist() == before.nearness[order].tolist()
+
+
+def test_remembered_answers_are_those_of_the_evidence_and_asked_for_once() -> None:
+    evidence = evidence_of(
+        (("a76", "x", "ncnn", "fp32/t4"), 0.9, 5), (("a76", "y", "mnn", "fp32/t1"), 0.2, 2)
+    )
+    asked = keys_of(
+        ("a76", "x", "ncnn", "fp32/t4"),
+        ("a76", "new", "ncnn", "fp32/t4"),
+        ("a76", "newer", "ncnn", "fp32/t4"),
+        ("a76", "y", "ncnn", "fp16/t2"),
+        ("a53", "new", "ncnn", "fp32/t4"),
+    )
+    remembered = RememberedEvidence(evidence)
+
+    for _ in range(2):
+        answers, expected = remembered.about(asked), evidence.about(asked)
+        for field in fields(expected):
+            np.testing.assert_allclose(
+                getattr(answers, field.name), getattr(expected, field.name), rtol=1e-12
+            )
+        assert remembered.twins(asked).tolist() == evidence.twins(asked).tolist()
+    # The devices that were not measured are one.
+    assert len(remembered._answers.places) == 4
+
+
+def test_no_more_than_some_answers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence_module, "_REMEMBERED", 3)
+    evidence = evidence_of((ASKED, 0.9, 5))
+    remembered = RememberedEvidence(evidence)
+    for runtime in ("ncnn", "mnn", "tnn", "tflite"):
+        keys = keys_of((ASKED[0], ASKED[1], runtime, "fp32/t4"))
+        assert remembered.about(keys).mean == pytest.approx(evidence.about(keys).mean)
+    assert len(remembered._answers.places) <= 3

@@ -14,7 +14,7 @@ from ctm_research.evaluation.judge.term_times import completed
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.operator_kinds import KINDS, kinds_of
-from predictor.cost.physics import TERMS, Work, rates_of, term_times
+from predictor.cost.physics import TERMS, Work, matched_times, rates_of, term_times
 from predictor.cost.rates.typical import Rates
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
@@ -429,6 +429,26 @@ def test_rates_of_some_targets() -> None:
 @given(graphs())
 def test_the_work_of_the_kinds_takes_as_long_as_that_of_the_operators(graph: OperatorGraph) -> None:
     rates = rates_of([make_target(GPU)])
-    of_kinds = Work.of(graph).by_kind(kinds_of(graph), len(KINDS))
+    plain = np.ones((1, len(graph), len(TERMS)))
+    of_kinds = Work.of(graph).by_kind(kinds_of(graph), len(KINDS), plain)
     whole = np.nansum(term_times(Work.of(graph), rates), axis=0)
-    assert np.nansum(term_times(of_kinds, rates), axis=0) == pytest.approx(whole)
+    assert np.nansum(matched_times(of_kinds, rates)[0], axis=0) == pytest.approx(whole[0])
+
+
+@given(graphs(), st.integers(0, 99))
+def test_work_in_a_context_is_the_same_beside_others(graph: OperatorGraph, seed: int) -> None:
+    factors = np.random.default_rng(seed).uniform(0.5, 2.0, (3, len(graph), len(TERMS)))
+    kinds = kinds_of(graph)
+    together = Work.of(graph).by_kind(kinds, len(KINDS), factors)
+
+    alone = [Work.of(graph).by_kind(kinds, len(KINDS), factors[c : c + 1]) for c in range(3)]
+
+    for name in ("convolution_macs", "reduction", "weight_bytes", "launches"):
+        parts = [getattr(work, name) for work in alone]
+        assert np.concatenate(parts).tobytes() == getattr(together, name).tobytes()
+    assert together.launches[1] == pytest.approx(
+        [
+            (Work.of(graph).launches * factors[1, :, 3])[kinds == kind].sum()
+            for kind in range(len(KINDS))
+        ]
+    )

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from predictor.calibration.efficiencies import groups_of
 from predictor.calibration.evidence import Evidence
 from predictor.calibration.network_deviations import NetworkDeviations, Products
 from predictor.calibration.target_fit import PARTS, TargetFit
@@ -482,12 +483,12 @@ def test_a_group_without_a_record_of_its_own_has_that_of_a_coarser_one() -> None
     estimate = small_estimate()
     runs = [TARGET, at(TARGET, runtime="ncnn")]
 
-    tracks = [tracks_of(estimate.tracks, target)["unseen"] for target in runs]
+    tracks = [tracks_of(estimate.tracks, groups_of(target))["unseen"] for target in runs]
 
     assert [(level, track.silicon) for level, track in tracks] == [("class", 12), ("all", 40)]
-    assert tracks_of(estimate.tracks, TARGET)["near"] == ("all", NEAR)
-    assert tracks_of(estimate.tracks, TARGET)["measured 3"] == ("all", MEASURED)
-    assert tracks_of(estimate.tracks, TARGET)["probed 12"] == ("all", PROBED)
+    assert tracks_of(estimate.tracks, groups_of(TARGET))["near"] == ("all", NEAR)
+    assert tracks_of(estimate.tracks, groups_of(TARGET))["measured 3"] == ("all", MEASURED)
+    assert tracks_of(estimate.tracks, groups_of(TARGET))["probed 12"] == ("all", PROBED)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from predictor.calibration.efficiencies import groups_of
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
@@ -65,7 +66,7 @@ def test_a_record_says_what_it_is_of(estimate: Estimate, catalogue: Catalogue) -
     for device_id, level in class_of.items():
         (target,) = resolve_targets([catalogue.by_id[device_id]])
         (text,) = estimate.of([target]).evidence
-        assert tracks_of(estimate.tracks, target)["unseen"][0] == level
+        assert tracks_of(estimate.tracks, groups_of(target))["unseen"][0] == level
         assert re.search(rf"; checked on \d+ chips [a-z ]*{ends[level]} median error", text)
 
 

@@ -214,7 +214,7 @@ def test_blocks_of_contexts_have_the_bits_of_all_at_once(
         patch.setattr(operator_factors, "_BLOCK_CELLS", cells)
         blocks = list(network.by_context(states, contexts))
 
-    assert [each.tobytes() for each in blocks] == [each.tobytes() for each in together]
+    assert np.concatenate(blocks).tobytes() == together.tobytes()
 
 
 @unhurried

@@ -151,7 +151,8 @@ def test_other_targets_are_looked_up_as_ever(checkpoint: Path) -> None:
 
     for targets, table in zip(asked, prepared, strict=True):
         computed = CloserToMeEngine(checkpoint).predict([graph], targets, {})
-        assert computed.latency_ms.tobytes() == table.latency_ms.tobytes()
+        # What is remembered of one list serves the next: equal but for the last bits.
+        np.testing.assert_allclose(table.latency_ms, computed.latency_ms, rtol=1e-12)
 
 
 def damage(folder: Path, content: bytes | None) -> None:
