@@ -25,11 +25,13 @@ KINDS: Final = (
     "pooling",
     "movement",
     "other",
+    "3-D convolution",
 )
 KIND: Final = {name: number for number, name in enumerate(KINDS)}
 
 # A product of fewer rows reads its weights for next to nothing: it runs at the speed of the memory.
 _THIN_ROWS: Final = 8
+_VOLUME_RANK: Final = 5
 
 NETWORK_KINDS: Final = (
     "convolution",
@@ -108,8 +110,18 @@ def kinds_of(graph: OperatorGraph) -> Integers:
         graph.window.astype(np.float64),
         graph.weight_bytes.astype(np.float64),
         graph.has_flag(OperatorFlag.WINOGRAD),
+        has_volume(graph),
         batch,
     )
+
+
+def has_volume(graph: OperatorGraph) -> Bools:
+    """Return which of N operators write a volume: batch, channels and three dimensions, bool [N].
+
+    A convolution that does is a 3-D one, which few accelerators have kernels for.
+    """
+    volumes: Bools = np.diff(graph.shape_offsets) == _VOLUME_RANK
+    return volumes
 
 
 def is_convolution(op_code: NDArray[np.integer], window: NDArray[np.number]) -> Bools:
@@ -129,6 +141,7 @@ def operator_kinds(
     window: Floats,
     weight_bytes: Floats,
     winograd: Bools,
+    volumes: Bools,
     batch: Floats | float,
 ) -> Integers:
     """Return the kind of each of N operators, int64 [N], index into :data:`KINDS`.
@@ -142,6 +155,7 @@ def operator_kinds(
         window: [N, 2], as there.
         weight_bytes: [N], as there.
         winograd: [N], which may be served by fast algorithms.
+        volumes: [N], which write a volume.
         batch: of the run, or of each operator, [N].
     """
     kinds = _KIND_OF_CODE[op_code]
@@ -156,6 +170,7 @@ def operator_kinds(
         (product & (weight_bytes == 0), "product of activations"),
         (product & (weight_bytes > 0) & (rows < _THIN_ROWS * batch), "thin product"),
         (product & (weight_bytes > 0), "product with weights"),
+        (convolution & volumes, "3-D convolution"),
         (grouped & (columns == 1), "depthwise convolution"),
         (grouped, "grouped convolution"),
         (convolution & ~large, "pointwise convolution"),

@@ -24,7 +24,7 @@ from predictor.engine.operator_factors import GROUPS as OPERATOR_GROUPS
 from predictor.engine.operator_factors import OperatorFactors
 from predictor.engine.track import CASES, Track
 
-FORMAT: Final = "ctm-estimate/5"
+FORMAT: Final = "ctm-estimate/6"
 OPERATOR_ARRAYS: Final = "operators."
 """Before the names of the arrays of the factors of operators."""
 NETWORK_ARRAYS: Final = "networks."

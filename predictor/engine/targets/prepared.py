@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.records import Basis, Cluster, Configuration, Device, Target
+from predictor.cost.rates.facts import is_fp32_measured
 from predictor.cost.rates.typical import Rates
 from predictor.cost.roofline import PeakRates, RatedTargets
 from predictor.devices.architectures import architectures_dir
@@ -33,7 +34,7 @@ from predictor.engine.target_estimates import ARRAYS, TargetEstimates
 from predictor.engine.targets.states import TargetState, states_of
 
 PREPARED: Final = "targets.npz"
-FORMAT: Final = "ctm-targets/3"
+FORMAT: Final = "ctm-targets/4"
 # Fewer are looked up in less time than the file takes to be read.
 FEWEST: Final = 100
 OF_TARGETS: Final = (*ARRAYS, "wide")
@@ -151,6 +152,8 @@ def _facts(device: Device) -> tuple[object, ...]:
         device.chip,
         device.architecture,
         device.instruction_sets,
+        device.host_architecture,
+        is_fp32_measured(device),
         dict(device.metrics),
         [_form(configuration) for configuration in device.configurations],
         [tuple(getattr(cluster, name) for name in _OF_CLUSTER) for cluster in device.clusters],

@@ -41,7 +41,7 @@ from predictor.cost.columns import CODES
 from predictor.graph.operators import OPERATORS
 from predictor.network.features import FEATURE_NAMES
 
-_VERSION = 4  # of what is stored; a change of ingestion or of the form raises it
+_VERSION = 5  # of what is stored; a change of ingestion or of the form raises it
 _WORDS = "corpus.json"
 _GRAPHS = "graphs"  # that were read, so that another table of aliases does not read them again
 _BLOCK_BYTES = 1 << 20

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ctm_research.packed import PackedGraphs
 from predictor.cost.columns import WIDTHS, Columns, OperatorColumns
+from predictor.cost.operator_kinds import has_volume
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import FEATURE_NAMES, node_features
 
@@ -30,6 +31,7 @@ class CostRows:
         activation_bytes: [U], read and written, as in the file.
         weight_bytes: [U], as in the file.
         launches: [U].
+        volumes: bool [U], which write a volume.
         weights_by_width: [G, WIDTHS], bytes of each graph's distinct weights.
         live_by_width: [G, WIDTHS], bytes of each graph's largest set of live activations.
     """
@@ -40,6 +42,7 @@ class CostRows:
     activation_bytes: Floats
     weight_bytes: Floats
     launches: Floats
+    volumes: NDArray[np.bool_]
     weights_by_width: Floats
     live_by_width: Floats
 
@@ -65,7 +68,9 @@ class GraphPacker:
     def add(self, graph: OperatorGraph) -> None:
         """Pack one graph, at the batch that was measured."""
         cost = Columns.of(graph)
-        rows = np.column_stack([graph.op_code.astype(np.float32), node_features(graph)])
+        volumes = has_volume(graph)
+        features = node_features(graph)
+        rows = np.column_stack([graph.op_code.astype(np.float32), features, volumes])
         distinct, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         columns = np.column_stack([getattr(cost, name)[first] for name in _OF_OPERATORS])
         places = [self._place(row, numbers) for row, numbers in zip(distinct, columns, strict=True)]
@@ -84,13 +89,13 @@ class GraphPacker:
 
     def packed(self) -> tuple[PackedGraphs, CostRows]:
         """Return the graphs that were added, and their costs."""
-        rows = np.array(self._rows, np.float32).reshape(-1, 1 + len(FEATURE_NAMES))
+        rows = np.array(self._rows, np.float32).reshape(-1, 2 + len(FEATURE_NAMES))
         columns = np.array(self._costs, np.float64).reshape(-1, len(_OF_OPERATORS)).T
         costs = dict(zip(_OF_OPERATORS, columns, strict=True))
         memory = np.array(self._memory, np.float64).reshape(-1, 2, WIDTHS)
         graphs = PackedGraphs(
             op_code=rows[:, 0].astype(np.int16),
-            features=np.ascontiguousarray(rows[:, 1:]),
+            features=np.ascontiguousarray(rows[:, 1:-1]),
             kind=np.concatenate(self._kinds),
             edges=np.concatenate(self._edges, axis=1),
             node_offsets=_offsets([len(kind) for kind in self._kinds]),
@@ -103,6 +108,7 @@ class GraphPacker:
             activation_bytes=costs["activation_bytes"],
             weight_bytes=costs["weight_bytes"],
             launches=costs["launches"],
+            volumes=rows[:, -1] > 0,
             weights_by_width=memory[:, 0],
             live_by_width=memory[:, 1],
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,9 +12,12 @@ from predictor.cost.operator_kinds import (
     NETWORK_KIND_OF_CODE,
     NETWORK_KINDS,
     is_convolution,
+    kinds_of,
     operator_kinds,
 )
+from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import OPERATOR_CODE, OPERATORS
+from tests.support.graphs import Op, make_graph
 
 CASES = [
     # type, groups, rows, columns, length, window, weights, winograd, batch, kind
@@ -46,9 +51,22 @@ def test_kinds(case: tuple[str, int, int, int, int, int, int, bool, int, str]) -
         np.array([[window, window]], np.float64),
         np.array([weights], np.float64),
         np.array([winograd]),
+        np.array([False]),
         batch,
     )
     assert KINDS[number[0]] == kind
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [((1, 64, 16, 56, 56), "3-D convolution"), ((1, 64, 56, 56), "3 x 3 convolution")],
+)
+def test_a_convolution_of_volumes_is_a_kind_of_its_own(shape: tuple[int, ...], kind: str) -> None:
+    flags = int(OperatorFlag.WINOGRAD)
+    graph = make_graph([Op(macs=10**6, weights=9, window=(3, 3), flags=flags)])
+    shaped = replace(graph, shape_dims=np.array(shape), shape_offsets=np.array([0, len(shape)]))
+
+    assert [KINDS[number] for number in kinds_of(shaped)] == [kind]
 
 
 # Types whose kind the network of the checkpoint reads as another, by both kinds: 25 by their type
@@ -73,7 +91,7 @@ def kind_of_type(name: str) -> str:
     """Return the kind of a type without a form, a convolution as such."""
     code, one = np.array([OPERATOR_CODE[name]]), np.ones((1, 4))
     form = one if is_convolution(code, np.zeros((1, 2)))[0] else 0 * one
-    (number,) = operator_kinds(code, form, np.zeros((1, 2)), one[:, 0], one[:, 0] == 0, 1)
+    (number,) = operator_kinds(code, form, np.zeros((1, 2)), one[:, 0], *[one[:, 0] == 0] * 2, 1)
     return "convolution" if form.any() else KINDS[number]
 
 

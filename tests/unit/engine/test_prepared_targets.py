@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ctm_research.training.prepared import write_prepared
-from predictor.core.metrics import Family
+from predictor.core.metrics import MEASURED_HERE, Family
 from predictor.core.records import Cluster, Device, MeasuredRate, Precision, Target
 from predictor.cost.rates.typical import Rates
 from predictor.cost.roofline import PeakRates, RatedTargets
@@ -196,6 +196,8 @@ CHANGES: list[Callable[[Device], Device]] = [
     lambda d: replace(d, chip="other"),
     lambda d: replace(d, architecture="other"),
     lambda d: replace(d, instruction_sets=("avx2",)),
+    lambda d: replace(d, host_architecture="other"),
+    lambda d: replace(d, sources={"fp32_tflops": f"{MEASURED_HERE}: a product"}),
     lambda d: replace(d, metrics={**d.metrics, "dram_bw_gbps": 1.0}),
     lambda d: replace(d, configurations=()),
     lambda d: replace(d, clusters=()),

@@ -59,6 +59,7 @@ class DistinctOperators(OperatorColumns):
     op_code: NDArray[np.int16]
     window: Floats
     winograd: NDArray[np.bool_]
+    volumes: NDArray[np.bool_]
 
     @classmethod
     def of(cls, corpus: Corpus) -> DistinctOperators:
@@ -76,6 +77,7 @@ class DistinctOperators(OperatorColumns):
             op_code=packed.op_code,
             window=np.rint(np.expm1(features[:, _WINDOW])),
             winograd=features[:, _PLACE[f"flag_{OperatorFlag.WINOGRAD.name}".lower()]] > 0,
+            volumes=costs.volumes,
         )
 
     def take(self, operators: Places) -> DistinctOperators:
@@ -95,7 +97,13 @@ class DistinctOperators(OperatorColumns):
     def kinds(self, batch: int | Floats) -> NDArray[np.int64]:
         """Return the kinds of the operators, where the graph has this batch, or that of each."""
         return operator_kinds(
-            self.op_code, self.gemm, self.window, self.weight_bytes, self.winograd, batch
+            self.op_code,
+            self.gemm,
+            self.window,
+            self.weight_bytes,
+            self.winograd,
+            self.volumes,
+            batch,
         )
 
 
