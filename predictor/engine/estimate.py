@@ -28,6 +28,7 @@ from predictor.calibration.evidence import (
 )
 from predictor.calibration.network_deviations import NetworkDeviations
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
+from predictor.calibration.unknowns import MeasuredKinds, unknown_words, widening
 from predictor.core.arrays import Floats, Integers
 from predictor.core.caching import IdentityCache
 from predictor.core.prediction import FEW_CHIPS
@@ -71,6 +72,7 @@ class Estimate:
         operators: factors of single operators.
         networks: deviations of networks in classes of targets.
         evidence: of measured targets.
+        measured: what the measured targets of the training were.
         tracks: records by case, then by group.
     """
 
@@ -78,6 +80,7 @@ class Estimate:
     operators: OperatorFactors
     networks: NetworkDeviations
     evidence: Evidence
+    measured: MeasuredKinds
     tracks: Tracks
     _read: IdentityCache[GraphWork] = field(
         default_factory=lambda: IdentityCache(_MAX_GRAPHS), init=False, repr=False
@@ -138,17 +141,28 @@ class Estimate:
         exact = np.flatnonzero(deviations.nearness == _TARGET).tolist()
         class_chips = self._class_chips(classes, {*fits_by_place, *twins.tolist(), *exact})
         user_networks = {place: user_fit.graphs for place, user_fit in fits_by_place.items()}
-        words = zip(evidence_words(evidence, deviations, user_networks), records, strict=True)
+        sources = evidence_words(evidence, deviations, user_networks)
+        rates, stated = self._rates(targets)
+        variance = deviations.variance.copy()
+        unseen = np.flatnonzero(~has_evidence)
+        unknown = self.measured.unknowns(
+            [published[place] for place in unseen], stated.take(unseen)
+        )
+        variance[unseen] *= widening(np.array([len(each) for each in unknown], np.int64)) ** 2
+        for place, missing in zip(unseen.tolist(), unknown, strict=True):
+            if missing:
+                sources[place] += f": {unknown_words(missing)}"
+        words = zip(sources, records, strict=True)
         return TargetEstimates(
             targets=targets,
-            rates=self.rates(targets),
+            rates=rates,
             usual=usual,
             factors=usual * np.exp(means[:, :1] + means[:, 1:]).reshape(usual.shape),
             ahead=runs_ahead(published),
             context=context,
             contexts=contexts,
             klass=np.where(has_evidence, self.networks.places(classes), len(self.networks.classes)),
-            variance=deviations.variance,
+            variance=variance,
             unknown=deviations.shape_variance,
             fits={place: user_fit.fit for place, user_fit in fits_by_place.items()},
             wide=np.array([(track.wide80, track.wide95) for track in widths]).reshape(-1, 2).T,
@@ -297,9 +311,12 @@ class Estimate:
 
     def rates(self, targets: Sequence[Target]) -> Rates:
         """Return the rates that work on targets is divided by, typical ones in gaps."""
-        return self.efficiencies.typical.complete(
-            rates_of_runs([run_form(target) for target in targets]), likenesses(targets)
-        )
+        return self._rates(targets)[0]
+
+    def _rates(self, targets: Sequence[Target]) -> tuple[Rates, Rates]:
+        """Return the rates of targets, and those that are stated alone, NaN for the others."""
+        stated = rates_of_runs([run_form(target) for target in targets])
+        return self.efficiencies.typical.complete(stated, likenesses(targets)), stated
 
     def operator_ms(self, graph: OperatorGraph, targets: TargetEstimates) -> Floats:
         """Return the terms of each operator on the first target, float64 [N, len(TERMS)]."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from predictor.calibration.efficiencies import GROUPS, LEVELS, Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.calibration.network_deviations import NetworkDeviations
+from predictor.calibration.unknowns import MeasuredKinds
 from predictor.core.arrays import Floats
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
@@ -79,6 +80,7 @@ def read_estimate(path: Path) -> Estimate:
             scales=Scales(**words["scales"]),
             covariance=covariance,
         ),
+        MeasuredKinds(**{name: frozenset(names) for name, names in words["measured"].items()}),
         {
             name: {group: Track(**track) for group, track in tracks.items()}
             for name, tracks in words["tracks"].items()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from predictor.calibration.evidence import Keys
+from predictor.calibration.unknowns import MeasuredKinds
 from predictor.core.files import write_text
 from predictor.engine.checkpoint import (
     CARD,
@@ -94,6 +95,9 @@ def write_estimate(path: Path, estimate: Estimate) -> None:
             for name, tracks in estimate.tracks.items()
         },
         "classes": list(estimate.networks.classes),
+        "measured": {
+            name: sorted(getattr(estimate.measured, name)) for name in MeasuredKinds.__slots__
+        },
         "keys": {name: getattr(evidence.keys, name).tolist() for name in Keys.__slots__},
     }
     effects = [row for groups in efficiencies.effects.values() for row in groups.values()]

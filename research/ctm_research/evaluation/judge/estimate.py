@@ -34,6 +34,7 @@ from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.calibration.network_deviations import NetworkDeviations
 from predictor.calibration.target_fit import SHAPE, TargetFit
+from predictor.calibration.unknowns import MeasuredKinds, widening
 from predictor.core.records import Target
 from predictor.core.runtimes import runtime_of
 from predictor.cost.operator_kinds import KINDS
@@ -84,6 +85,7 @@ class EstimateEngine:
         self.name, self.learned = name, frozenset(learned)
         self._judged, self._targets = judged, with_likely_threads(judged)
         rates, groups = rates_of(self._targets), likenesses(self._targets)
+        self._stated = rates
         self._typical = typical_rates(rates, groups)
         self._rates = _with_early_starts(judged, self._typical.complete(rates, groups))
         self._ahead = runs_ahead(self._targets)
@@ -130,16 +132,21 @@ class EstimateEngine:
         level = _levels(judged, train[np.isin(train, judged.rows)], over)
         of_class = np.exp(_level_of(judged, level))[judged.target[judged.rows], None]
         nothing = Evidence.nothing(SCALES)
+        measured = MeasuredKinds.of(
+            [self._targets[place] for place in np.unique(judged.target[train]).tolist()]
+        )
         fitted = FittedEstimate(
-            judged,
-            parts * of_class,
-            cautious * of_class,
-            replace(bare, level=level),
-            factors,
-            NetworkDeviations.nothing(),
-            nothing,
-            Keys.of(self._targets),
-            self._ahead,
+            judged=judged,
+            parts=parts * of_class,
+            cautious=cautious * of_class,
+            efficiencies=replace(bare, level=level),
+            operators=factors,
+            networks=NetworkDeviations.nothing(),
+            evidence=nothing,
+            measured=measured,
+            keys=Keys.of(self._targets),
+            ahead=self._ahead,
+            wider=self._wider(measured),
         )
         has_covariance = Learned.COVARIANCE in self.learned
         for _ in range(_ROUNDS if has_covariance else 0):
@@ -148,6 +155,16 @@ class EstimateEngine:
             fitted = self._with_networks(fitted, train)
             fitted = fitted.with_covariance(train) if has_covariance else fitted
         return replace(fitted, evidence=fitted.evidence_of(train))
+
+    def _wider(self, measured: MeasuredKinds) -> Floats:
+        """Return the factor on the level's deviation of each target of which nothing is known."""
+        unknowns = measured.unknowns(self._targets, self._stated)
+        untold = [
+            not listed.threads_stated and target.threads != 0
+            for listed, target in zip(self._judged.corpus.targets, self._targets, strict=True)
+        ]
+        counts = np.array([len(each) for each in unknowns], np.int64)
+        return widening(counts + np.array(untold, np.int64))
 
     def _factors(
         self, training: OperatorTraining, train: Rows, efficient: Floats
@@ -184,7 +201,7 @@ class EstimateEngine:
         return change
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FittedEstimate:
     """The estimate after training.
 
@@ -196,8 +213,10 @@ class FittedEstimate:
         operators: factors of single operators; None for an estimate without.
         networks: deviations of networks, which the parts have and the cautious ones have not.
         evidence: of the targets in training.
+        measured: what these targets are.
         keys: of all targets.
         ahead: bool [T], whether starts run ahead.
+        wider: float64 [T], factors on the level's deviation where nothing is known of a target.
     """
 
     judged: Judged
@@ -207,8 +226,10 @@ class FittedEstimate:
     operators: OperatorFactors | None
     networks: NetworkDeviations
     evidence: Evidence
+    measured: MeasuredKinds
     keys: Keys
     ahead: NDArray[np.bool_]
+    wider: Floats
 
     def predict(self, rows: Rows, measured: Mapping[int, Rows]) -> Predicted:
         """Return the estimates, moved by what measured targets tell."""
@@ -216,19 +237,20 @@ class FittedEstimate:
         targets, of_row = np.unique(self.judged.target[rows], return_inverse=True)
         known = self.evidence.about(self.keys.take(targets))
         for place, mine in members(of_row):
+            own = measured.get(int(targets[place]))
+            is_known = own is not None or known.nearness[place] > 0
+            wider = 1.0 if is_known else self.wider[targets[place]]
             fit = TargetFit.prior(
                 known.mean[place],
-                known.variance[place],
+                known.variance[place] * wider**2,
                 known.shape[place],
                 known.shape_variance[place],
                 covariance=self.evidence.covariance,
                 ahead=bool(self.ahead[targets[place]]),
             )
-            own = measured.get(int(targets[place]))
             if own is not None:
                 latency_ms = np.exp(self.judged.log_latency[own])
                 fit = fit.measured(self._of(self.parts, own), latency_ms)
-            is_known = own is not None or known.nearness[place] > 0
             parts = self._of(self.parts if is_known else self.cautious, rows[mine])
             logs[mine], variance = fit.predicted(parts)
             deviation[mine] = np.sqrt(variance + SHAPE.network**2)

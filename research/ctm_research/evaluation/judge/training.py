@@ -39,7 +39,7 @@ from predictor.engine.track import CASES, CHIP, COUNTS, UNSEEN, published_case, 
 _KEPT: Final = "estimate.folds"  # folder in that of the checkpoint, while training runs
 _OTHER_SOURCES: Final = "other sources, "  # before a case, in the names of answers
 # Of a checkpoint that has an estimate beside the network.
-ENGINE_NAME: Final = "closertome/12"
+ENGINE_NAME: Final = "closertome/13"
 ESTIMATE_DATA: Final = "estimate_data"  # note of the card: measurements that it learned from
 
 
@@ -93,7 +93,14 @@ def train_estimate(
     )
     fitted = engine.fit(judged, np.arange(len(judged.target)))
     assert fitted.operators is not None  # noqa: S101  # the engine is not plain
-    return Estimate(fitted.efficiencies, fitted.operators, fitted.networks, fitted.evidence, tracks)
+    return Estimate(
+        fitted.efficiencies,
+        fitted.operators,
+        fitted.networks,
+        fitted.evidence,
+        fitted.measured,
+        tracks,
+    )
 
 
 def _answered(
