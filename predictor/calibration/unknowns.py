@@ -78,7 +78,8 @@ _NAMED: Final = (DESIGN, PRECISION, MAKER)
 
 def gaps(rates: Rates) -> Bools:
     """Return whether a rate of each of T targets is not stated, bool [T]."""
-    missing: Bools = np.isnan([getattr(rates, name) for name in ("matrix", *FILLED)]).any(axis=0)
+    values = np.array([getattr(rates, name) for name in ("matrix", *FILLED)])
+    missing: Bools = np.isnan(values).any(axis=0)
     return missing
 
 

@@ -16,6 +16,7 @@ from predictor.calibration.efficiencies import Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.calibration.network_deviations import NetworkDeviations
 from predictor.calibration.target_fit import PARTS
+from predictor.calibration.unknowns import MeasuredKinds
 from predictor.core.records import Target
 from predictor.core.resources import resources_dir
 from predictor.cost.operator_kinds import KINDS
@@ -49,6 +50,13 @@ MEASURED = Track(silicon=9, devices=11, error=0.08, spread=0.2, wide80=1.1, wide
 PROBED = Track(silicon=9, devices=11, error=0.12, spread=0.3, wide80=1.2, wide95=1.9)
 
 
+class _Everything(frozenset[str]):
+    """Names of everything: nothing is unknown."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
 def small_estimate(evidence: Evidence | None = None) -> Estimate:
     """Return an estimate that has learned PyTorch on GPUs of no known maker.
 
@@ -65,6 +73,7 @@ def small_estimate(evidence: Evidence | None = None) -> Estimate:
         no_factors(),
         NetworkDeviations.nothing(),
         evidence or Evidence.nothing(SCALES),
+        MeasuredKinds(_Everything(), _Everything(), _Everything()),
         {
             UNSEEN: {"all": ALL, "gpu x tensorrt": CLASS},
             CHIP: {"all": NEAR},

@@ -109,13 +109,13 @@ def document(judged: Judged, tables: Mapping[str, Mapping[str, OfSilicon]]) -> d
         judged: the corpus.
         tables: figures by setting and form.
     """
-    settings = {}
+    settings: dict[str, dict[str, Any]] = {}
     for setting, of_forms in tables.items():
         figures = {
             number: {name: figure(each, number) for name, each in of_forms.items()}
             for number in range(len(judged.classes))
         }
-        entries = [
+        entries: list[dict[str, Any]] = [
             {
                 "class": str(judged.classes[number]),
                 "silicon": of_number["whole"].silicon,
