@@ -7,6 +7,7 @@ nothing and with a few networks of the target measured.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,7 @@ from ctm_research.evaluation.judge.figures import OfSilicon, figure, of_silicon
 from ctm_research.evaluation.judge.folds import Fold, silicon_folds
 from ctm_research.evaluation.judge.judged import Judged, judged_of
 from ctm_research.evaluation.judge.kept_answers import Answered, KeptAnswers
+from ctm_research.evaluation.judge.widths import width_rank
 from ctm_research.goals import LEAST_SILICON
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device
@@ -77,7 +79,8 @@ def judge_learned(
         setting: {name: of_silicon(judged, _joined(answered, setting, name)) for name in FORMS}
         for setting in _SETTINGS
     }
-    return document(judged, tables)
+    rank = width_rank(judged, _joined(answered, UNSEEN, "whole"), seed)
+    return {**document(judged, tables), "widths": None if rank is None else asdict(rank)}
 
 
 def _answers(
@@ -158,6 +161,19 @@ def _lines(figures: Mapping[str, Any], origin: str) -> Iterator[str]:
         medians = of_setting["median_percent"]
         rows.append(["median", "", *(_words(medians.get(name)) for name in FORMS)])
         yield table(["class", "silicon", *FORMS], rows)
+    yield from _widths(figures["widths"])
+
+
+def _widths(rank: Mapping[str, Any] | None) -> Iterator[str]:
+    if rank is None:
+        return
+    yield ""
+    yield "## Widths of intervals"
+    yield ""
+    yield "Nothing measured: the ranks of width and error of the level within classes, pooled over"
+    yield f"{rank['silicon']} pairs of silicon and class in {rank['classes']} classes, have a"
+    yield f"correlation of {rank['correlation']:.2f} (5 % quantile over draws of silicon"
+    yield f"{rank['low']:.2f})."
 
 
 def _words(percent: float | None) -> str:
