@@ -90,6 +90,13 @@ def _add_budget(parser: Parser) -> None:
         help="items a second; up to 16 times the batch is tried for it",
     )
     budget.add_argument(
+        "--min-throughput",
+        type=positive_float,
+        metavar="X",
+        help="items a second with as many runs at once as the runtime would choose, as ctm predict "
+        "--throughput has them; of one run after the other where nothing shows what several bring",
+    )
+    budget.add_argument(
         "--max-watts",
         type=positive_float,
         metavar="X",
