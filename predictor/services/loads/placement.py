@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from predictor.core.records import Target
+from predictor.cost.capability import NOT_SUPPORTED
 from predictor.services.loads.branches import OPEN, Option, Stages, lowest_strain
 from predictor.services.loads.costs import RunCost, runs_at_once, target_of
 from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream, Unit
@@ -207,8 +208,11 @@ def _candidates(load: Load, stage: Stage, costs: Mapping[str, RunCost]) -> list[
     names = [name for name, cost in costs.items() if cost.prediction.latency_ms is not None]
     if not names:
         problems = dict.fromkeys(cost.prediction.problem for cost in costs.values())
+        stated = ("runtime", stage.runtime), ("precision", stage.precision), ("model", stage.model)
+        refused = all(problem.startswith(NOT_SUPPORTED) for problem in problems)
+        key = next(key for key, value in stated[0 if refused else -1 :] if value)
         raise load.wrong(
-            stage.line, "model", f"no unit has a number for {stage.name}: {'; '.join(problems)}"
+            stage.line, key, f"no unit has a number for {stage.name}: {'; '.join(problems)}"
         )
     return names
 

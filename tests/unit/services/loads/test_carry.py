@@ -15,7 +15,7 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device
 from predictor.core.run_facts import Spread, Tail
-from predictor.core.toml_tables import TomlTables
+from predictor.core.toml_tables import KeyedError, TomlTables
 from predictor.services.loads import placement
 from predictor.services.loads.costs import RunCost, runs_at_once
 from predictor.services.loads.placement import alone_ms, best_assignment, simulation_of
@@ -158,8 +158,15 @@ def test_an_open_stage_goes_where_it_leaves_the_most_room() -> None:
     assert best_assignment(load, _BOX, costs) == (("npu", "gpu"),)
     nowhere = prediction(None)
     without = {(0, 0): costs[0, 0], (0, 1): {"gpu": replace(cost(1.0), prediction=nowhere)}}
-    with pytest.raises(Exception, match="no unit has a number for crops"):
+    with pytest.raises(KeyedError, match="no unit has a number for crops") as refused:
         best_assignment(load, _BOX, without)
+    assert refused.value.key == "model"
+    nowhere = replace(nowhere, problem="not supported: it does not run rknn")
+    detect = replace(detect, runtime="rknn")
+    without = {(0, 0): {"gpu": replace(cost(1.0), prediction=nowhere)}, (0, 1): costs[0, 1]}
+    with pytest.raises(KeyedError, match="no unit has a number for detect") as refused:
+        best_assignment(_load(_stream(detect, crops)), _BOX, without)
+    assert refused.value.key == "runtime"
 
 
 def test_the_best_of_all_assignments_is_returned() -> None:
