@@ -104,8 +104,8 @@ def _units(text: str) -> object:
         units[name.strip()] = (
             {"device": several[2], "count": int(several[1])} if several else device.strip()
         )
-    is_whole = len(units) == len(pairs) and all(units) and all(units.values())
-    return units if is_whole else text
+    is_complete = len(units) == len(pairs) and all(units) and all(units.values())
+    return units if is_complete else text
 
 
 def _units_text(units: object) -> str:

@@ -167,7 +167,14 @@ def choose(
             path,
         )
     _check_none(of_language, "min_tokens_per_s and others are limits of a language model")
-    budget = Budget(max_ms, min_fps, max_watts, max_memory_mb, percentile, min_throughput)
+    budget = Budget(
+        max_ms=max_ms,
+        min_fps=min_fps,
+        max_watts=max_watts,
+        max_memory_mb=max_memory_mb,
+        percentile=percentile,
+        min_throughput=min_throughput,
+    )
     try:
         wanted = Wanted(
             tuple(runtimes), tuple(map(Precision, precisions)), tuple(map(Family, families))

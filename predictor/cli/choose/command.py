@@ -34,12 +34,12 @@ _OF_LATENCY = ("latency_ms", "low80_ms", "high80_ms", "p90_ms", "p99_ms", "basis
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
     """Judge every option by the budget and print the best ones; nothing is stored."""
     budget = Budget(
-        options.max_ms,
-        options.min_fps,
-        options.max_watts,
-        options.max_memory_mb,
-        options.percentile,
-        options.min_throughput,
+        max_ms=options.max_ms,
+        min_fps=options.min_fps,
+        max_watts=options.max_watts,
+        max_memory_mb=options.max_memory_mb,
+        percentile=options.percentile,
+        min_throughput=options.min_throughput,
     )
     catalogue = open_catalogue(options, console, networks=True)
     requested = named_devices(options.device, catalogue, console) or catalogue.devices

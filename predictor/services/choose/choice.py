@@ -297,9 +297,9 @@ class Choice:
         if prediction.bound_ms is not None and prediction.bound_ms > limit:
             return f"no run there can be under {wording.number(prediction.bound_ms)} ms"
         low = prediction.low80_ms
-        rate, least = best.rate, self.budget.min_throughput
-        if rate is not None and least is not None and rate.per_s < least:
-            return f"it makes {wording.number(100 * rate.per_s / least)} % of the items"
+        rate, limit_per_s = best.rate, self.budget.min_throughput
+        if rate is not None and limit_per_s is not None and rate.per_s < limit_per_s:
+            return f"it makes {wording.number(100 * rate.per_s / limit_per_s)} % of the items"
         is_under = low is not None and low <= limit
         if is_under or (self.budget.percentile != MEDIAN and (prediction.latency_ms or 0) <= limit):
             return f"its chance is {likelihood(best.chance)}"

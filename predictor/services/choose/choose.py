@@ -62,9 +62,9 @@ def choose(
     z, deviation = _with_tails(rows, options, budget, *_limits_in_deviations(rows, limits))
     rates: Sequence[Rates] = ()
     if budget.min_throughput is not None:
-        least = budget.min_throughput
+        min_per_s = budget.min_throughput
         pairs = zip(models, rows, strict=True)
-        rates = [rates_of(model, options, row, least) for model, row in pairs]
+        rates = [rates_of(model, options, row, min_per_s) for model, row in pairs]
         z, deviation = with_rates(rates, rows, z, deviation)
         limits = np.min([limits, *(rate.limits_ms for rate in rates)], axis=0)
     watts = _watts(options)

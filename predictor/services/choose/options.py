@@ -25,7 +25,7 @@ POWER: Final = "tdp_w"  # the metric that a power budget limits
 BATCHES: Final = (1, 2, 4, 8, 16)  # multiples of a model's batch, where throughput is limited
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """Limits that each of several models has to meet by itself; None for no limit.
 

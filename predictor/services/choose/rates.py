@@ -54,17 +54,17 @@ def rates_of(model: Model, options: Options, row: Row, min_per_s: float) -> Rate
     """
     models = [replace(model, graph=at_batch(model.graph, factor)) for factor in options.batches]
     sizes = row.batch[:: options.block].tolist()
-    found = [
+    of_batches = [
         gains(larger, options.targets, size) for larger, size in zip(models, sizes, strict=True)
     ]
     places = options.target_places
     blocks = np.arange(len(places)) // options.block
     rows = np.array(
-        [[(one.gain, one.reach80 / Z80, one.bound_ms) for one in block] for block in found]
+        [[(one.gain, one.reach80 / Z80, one.bound_ms) for one in block] for block in of_batches]
     )
     gain, reach, bound_ms = rows[blocks, places].T
     return Rates(
-        gains=found,
+        gains=of_batches,
         options=options,
         limits_ms=1e3 * row.batch * gain / min_per_s,
         reach=reach,

@@ -85,7 +85,7 @@ class _Search:
         self._open = [*np.cumsum(lowest[::-1])[::-1].tolist(), 0.0]  # of the stages from a rank on
         self._loads = [0.0] * units
         self._choice = [OPEN] * len(options)
-        self._seen: set[tuple[int, ...]] = set()
+        self._forms: set[tuple[int, ...]] = set()
         self._best: tuple[int, ...] = ()
         self._limit = math.inf
 
@@ -128,9 +128,9 @@ class _Search:
             for places, values in zip(group, ordered, strict=True):
                 for place, value in zip(places, values, strict=True):
                     choice[place] = value
-        form, count = tuple(choice), len(self._seen)
-        self._seen.add(form)
-        return len(self._seen) > count
+        form, count = tuple(choice), len(self._forms)
+        self._forms.add(form)
+        return len(self._forms) > count
 
     def _load_with(self, option: Option) -> float:
         return self._loads[option.unit] + option.work

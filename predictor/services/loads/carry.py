@@ -280,9 +280,9 @@ class _Carrying:
         counts = simulation.stated.counts
         kind = _kind(load.streams[i]), self._assignment[i]
         alike = [_kind(stream) for stream in load.streams[:i]]
-        known = (self._counts[k] for k, other in enumerate(alike)
+        counted = (self._counts[k] for k, other in enumerate(alike)
                  if (other, self._assignment[k]) == kind)  # fmt: skip
-        if (same := next(known, None)) is not None:
+        if (same := next(counted, None)) is not None:
             return same
 
         def scaled(count: int) -> Scaled:
@@ -293,8 +293,8 @@ class _Carrying:
             demands = [simulation.demand(draw, scaled(count)) for draw in range(simulation.draws)]
             return float(np.mean([(demand < 1).all() for demand in demands])) >= load.chance
 
-        most = _largest(MAX_COPIES * counts[i], has_room)
-        largest = _largest(most, lambda count: self._chance(scaled(count)) >= load.chance)
+        limit = _largest(MAX_COPIES * counts[i], has_room)
+        largest = _largest(limit, lambda count: self._chance(scaled(count)) >= load.chance)
         self._counts[i] = largest
         return largest
 
@@ -328,11 +328,11 @@ def _kind(stream: Stream) -> Stream:
     return replace(stream, line=0, name="", stages=stages)
 
 
-def _largest(most: int, holds: Callable[[int], bool]) -> int:
-    """Return the largest number up to ``most`` that holds, as all below it do; 0 for none."""
-    low, high = 0, most + 1
+def _largest(limit: int, holds: Callable[[int], bool]) -> int:
+    """Return the largest number up to ``limit`` that holds, as all below it do; 0 for none."""
+    low, high = 0, limit + 1
     while high - low > 1:
-        middle = most if high > most else (low + high) // 2
+        middle = limit if high > limit else (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
 

@@ -138,7 +138,7 @@ def _alike(
             for j, (stage, place) in enumerate(zip(stages, places, strict=True))
         ]
         for j, (kind, place) in enumerate(zip(kinds, places, strict=True)):
-            before = frozenset(k for k, others in enumerate(after) if j in others)
+            before = frozenset(k for k, names_before in enumerate(after) if j in names_before)
             where = () if is_chain else (after[j], before)
             at = () if stream.deadline_ms is None else (i, *where)
             of_stages.setdefault((at, kind), []).append((place,))

@@ -79,10 +79,10 @@ def throughputs(
         predictions: of the model, one a target.
     """
     pairs = zip(targets, predictions, strict=True)
-    known = [(target, p) for target, p in pairs if p.latency_ms is not None]
-    batch = max(known[0][1].configuration.batch, 1) if known else 1
-    found = iter(gains(model, [target for target, _ in known], batch))
-    return [None if p.latency_ms is None else throughput_of(p, next(found)) for p in predictions]
+    timed = [(target, p) for target, p in pairs if p.latency_ms is not None]
+    batch = max(timed[0][1].configuration.batch, 1) if timed else 1
+    rates = iter(gains(model, [target for target, _ in timed], batch))
+    return [None if p.latency_ms is None else throughput_of(p, next(rates)) for p in predictions]
 
 
 def gains(model: Model, targets: Sequence[Target], batch: int) -> list[RunGain]:
@@ -95,9 +95,9 @@ def gains(model: Model, targets: Sequence[Target], batch: int) -> list[RunGain]:
     """
     rules = [concurrency_of(target) for target in targets]
     places = [place for place, rule in enumerate(rules) if rule is not None]
-    found = [_ALONE] * len(targets)
+    several = [_ALONE] * len(targets)
     if not places:
-        return found
+        return several
     times = batch_times(model.graph, [targets[place] for place in places], SIZES)
     largest = largest_gain(times, SIZES)
     columns = largest.factor.tolist(), largest.size.tolist(), times.bound_ms.tolist()
@@ -108,8 +108,8 @@ def gains(model: Model, targets: Sequence[Target], batch: int) -> list[RunGain]:
             gain, reach, evidence = _of_rule(rule, factor, batch, cores)
             used = size if gain > 1 and rule.batches else 1
             bound = bound_ms if bound_ms > 0 else math.nan
-            found[place] = RunGain(gain, reach, used, bound, evidence)
-    return found
+            several[place] = RunGain(gain, reach, used, bound, evidence)
+    return several
 
 
 def throughput_of(prediction: Prediction, several: RunGain) -> Throughput | None:
