@@ -6,7 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from ctm_gui.prediction.columns import ComparisonColumns
 from predictor.core.errors import CtmError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Device, Measurement, RunId, Target
@@ -60,7 +62,7 @@ def why(error: CtmError) -> str:
     return "; ".join(filter(None, (error.reason, error.action)))
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
     """The predictions of one run: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
 
@@ -77,6 +79,11 @@ class Comparison:
     signatures: KnownTargets = field(default_factory=dict)
     engine_problem: str = ""
     measurements: Sequence[Measurement] = ()
+
+    @cached_property
+    def columns(self) -> ComparisonColumns:
+        """The rows by column."""
+        return ComparisonColumns(self.rows)
 
     @property
     def operators(self) -> int:
@@ -128,11 +135,12 @@ def target_names(targets: Sequence[Target]) -> list[str]:
 
 def place_of(targets: Sequence[Target], run: RunId | None) -> int:
     """Return the index of a target, else that of the first on its device, else 0."""
-    ids = [target.run_id for target in targets]
-    if run in ids:
-        return ids.index(run)
-    devices = [run_id.target.device_id for run_id in ids]
-    return devices.index(run.target.device_id) if run and run.target.device_id in devices else 0
+    if run is None:
+        return 0
+    # Of its device alone: to resolve all of many targets takes a while.
+    places = [n for n, of in enumerate(targets) if of.device.id == run.target.device_id]
+    first = places[0] if places else 0
+    return next((place for place in places if targets[place].run_id == run), first)
 
 
 def compare(
@@ -186,9 +194,14 @@ def compare(
         # Each run gives the pace of the next: as many models as fit in the time of a part.
         count = max(1, int(len(chunk) * _PART_S / (now - chunk_started)))
         if done < len(models) and now - reported_at > _PART_S:
-            part(compared_so_far())
+            so_far = compared_so_far()
+            so_far.columns.read()
+            part(so_far)
             reported_at = time.perf_counter()
-    return replace(compared_so_far(), models=tuple(models), seconds=time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    comparison = replace(compared_so_far(), models=tuple(models), seconds=seconds)
+    comparison.columns.read()
+    return comparison
 
 
 def _of_library(target: Target, devices_by_id: Mapping[str, Device]) -> Target:

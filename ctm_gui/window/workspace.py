@@ -402,7 +402,7 @@ class Workspace(QObject):
         if closed > LARGE_OPERATORS or (closed and not comparison.models):
             self._release_timer.start()
         self.comparison = comparison
-        self.selection.set_badges(_badges(comparison))
+        self.selection.set_badges(comparison.columns.badges)
         self.comparison_changed.emit()
         self.activity_changed.emit()
 
@@ -416,16 +416,3 @@ def _problem(entry: ModelEntry) -> str:
     if entry.state is ModelState.FAILED and entry.error is not None:
         return why(entry.error)
     return ""
-
-
-def _badges(comparison: Comparison) -> dict[str, tuple[str, str]]:
-    """Return, by device, the basis of its numbers; a number wins over a missing one."""
-    badges: dict[str, tuple[str, str]] = {}
-    for row in comparison.rows:
-        prediction = row.prediction
-        if prediction.basis is not None:
-            sentence = f"The numbers are {prediction.basis.words} ({prediction.engine})."
-            badges[prediction.device_id] = (prediction.basis.words, sentence)
-        else:
-            badges.setdefault(prediction.device_id, ("no number", prediction.problem))
-    return badges
