@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ctm_gui.prediction.columns import ComparisonColumns
 from predictor.core.errors import CtmError
@@ -16,12 +18,10 @@ from predictor.core.text import capitalised
 from predictor.graph.model import Model
 from predictor.presentation.prediction_rows import PredictionRow
 from predictor.presentation.wording import target_text
-from predictor.services.devices.inferred import inferred_sentences
-from predictor.services.prediction.assumptions import assumptions_by_prediction
-from predictor.services.prediction.engines import usual_engine_problem
-from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
-from predictor.services.prediction.targets import distinct, resolve_targets
 from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
+
+if TYPE_CHECKING:
+    from predictor.services.prediction.predict import KnownTargets
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
 
@@ -149,7 +149,7 @@ def compare(
     part: Callable[[Comparison], None] = lambda _: None,
     measurements: Sequence[Measurement] = (),
     signatures: UserSignatures = NOTHING_MEASURED,
-    devices_by_id: Mapping[str, Device] = NO_DEVICES,
+    devices_by_id: Mapping[str, Device] = MappingProxyType({}),
 ) -> Comparison:
     """Predict every model on every device; models with a problem get rows without a number.
 
@@ -165,6 +165,9 @@ def compare(
     Raises:
         InputError: the configuration asked for makes no sense.
     """
+    from predictor.services.prediction.engines import usual_engine_problem  # noqa: PLC0415 - after the first frame
+    from predictor.services.prediction.targets import distinct, resolve_targets  # noqa: PLC0415 - after the first frame
+
     started = reported_at = time.perf_counter()
     targets = distinct(_of_library(item, devices_by_id) for item in resolve_targets(devices))
     measured = signatures.of(targets)
@@ -221,6 +224,11 @@ def _rows(
     devices_by_id: Mapping[str, Device],
 ) -> Iterator[PredictionRow]:
     """Give the rows of some models, model by model."""
+    from predictor.services.devices.inferred import inferred_sentences  # noqa: PLC0415 - after the first frame
+    from predictor.services.prediction.assumptions import (  # noqa: PLC0415 - after the first frame
+        assumptions_by_prediction,
+    )
+
     by_batch = {
         batch: _predicted(
             [compared.at(batch) for compared in models],
@@ -261,6 +269,8 @@ def _predicted(
     devices_by_id: Mapping[str, Device],
 ) -> Iterator[Prediction]:
     """Give the predictions of models at one batch, all targets of the first model first."""
+    from predictor.services.prediction.predict import predict  # noqa: PLC0415 - after the first frame
+
     good = [compared.model for compared in models if not compared.problem]
     predicted = predict(good, targets, "", measurements, signatures, devices_by_id) if good else ()
     predictions = iter(predicted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
@@ -14,8 +14,10 @@ from predictor.core.errors import CtmError, HostError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Measurement
 from predictor.graph.model import Model
-from predictor.services.history.history import History, Recorded
 from predictor.services.signatures.user_signatures import UserSignatures
+
+if TYPE_CHECKING:
+    from predictor.services.history.history import History, Recorded
 
 T = TypeVar("T")
 
@@ -96,6 +98,8 @@ class Recorder(QObject):
     def _store(
         self, models: Sequence[Model], predictions: Sequence[Prediction], _: TaskContext
     ) -> Recorded:
+        from predictor.services.history.history import Recorded  # noqa: PLC0415 - after the first frame
+
         # Which are new is found out here: to look through thousands would stall the window.
         new = {_key(p): p for p in predictions if p.latency_ms is not None}
         new = {key: prediction for key, prediction in new.items() if key not in self._recorded}

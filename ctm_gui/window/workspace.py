@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
@@ -24,18 +25,14 @@ from ctm_gui.window.messages import MessageLog
 from predictor.core.errors import CtmError, InputError
 from predictor.core.memory import release_memory
 from predictor.core.records import Device
-from predictor.formats.suffixes import SUFFIXES
+from predictor.formats.suffixes import GGUF, SUFFIXES
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.history.history import History
 from predictor.services.models.files import FoundFiles, absolute, find_model_files
 from predictor.services.models.ingestion import IngestionWorker
-from predictor.services.models.language import (
-    GGUF,
-    LanguageModel,
-    is_language_file,
-    language_model_of,
-    read_language_model,
-)
+
+if TYPE_CHECKING:
+    from predictor.services.history.history import History
+    from predictor.services.models.language import LanguageModel
 
 DEVICE_SUFFIX = ".json"
 PROJECT_SUFFIX = ".ctmproject"
@@ -194,7 +191,11 @@ class Workspace(QObject):
 
     def _open_language_file(self, path: str) -> bool:
         """Open a configuration; whether a path is one, or another file of a language model."""
-        if not path.lower().endswith(LANGUAGE_SUFFIXES) or not is_language_file(path):
+        if not path.lower().endswith(LANGUAGE_SUFFIXES):
+            return False
+        from predictor.services.models.language import is_language_file, read_language_model  # noqa: PLC0415 - after the first frame
+
+        if not is_language_file(path):
             return False
 
         def show(model: LanguageModel) -> None:
@@ -213,6 +214,8 @@ class Workspace(QObject):
 
     def _read_gguf(self, path: str, then: Callable[[LanguageModel], None]) -> None:
         """Read a GGUF file off the window's thread: the vocabulary in its header takes a while."""
+        from predictor.services.models.language import read_language_model  # noqa: PLC0415 - after the first frame
+
         self._finder.submit(
             lambda _: read_language_model(path), on_result=then, on_error=self.messages.error
         )
@@ -223,6 +226,8 @@ class Workspace(QObject):
 
     def restore_language(self, path: str, state: LanguageState) -> None:
         """Show the language model of the last session; of an open ONNX file once that is read."""
+        from predictor.services.models.language import read_language_model  # noqa: PLC0415 - after the first frame
+
         restore = partial(self.language.restore, state)
         if path.lower().endswith(SUFFIXES):
             self._decoders[path] = restore
@@ -325,6 +330,8 @@ class Workspace(QObject):
         model = entry.model
         if model is None or entry.path not in self._decoders:
             return
+        from predictor.services.models.language import language_model_of  # noqa: PLC0415 - after the first frame
+
         take = self._decoders.pop(entry.path)
 
         def take_decoder(decoder: LanguageModel | None) -> None:
