@@ -69,6 +69,16 @@ class AttentionRows:
         """Texts that the search box looks through, by row."""
         return search_texts(self.names, self.types)
 
+    @cached_property
+    def to_peaks(self) -> AttentionPeak:
+        """The metric that each row attends to most."""
+        return attention_peak(self.to_metrics)
+
+    @cached_property
+    def from_peaks(self) -> AttentionPeak:
+        """The metric that attends to each row most."""
+        return attention_peak(self.from_metrics)
+
     def label(self, row: int) -> str:
         """Return the name of a row in a sentence: ``Conv conv1``, ``Conv (12 operators)``."""
         if self.types[row]:
@@ -192,7 +202,7 @@ class AttentionSummary:
 
     def pairs(self, rows: AttentionRows) -> str:
         """Return the metrics that the slowest rows attend to most, in a sentence."""
-        peaks = attention_peak(rows.to_metrics)
+        peaks = rows.to_peaks
         slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
         slowest = slowest[peaks.share[slowest] > 0]
         even = peaks.share[slowest] < _EVEN / len(self.labels)
@@ -272,7 +282,7 @@ class AttentionGrid(Grid):
 
     def _visible_columns(self) -> list[Column]:
         rows, labels = self.rows, self.summary.labels
-        looks, peaks = attention_peak(rows.to_metrics), attention_peak(rows.from_metrics)
+        looks, peaks = rows.to_peaks, rows.from_peaks
         by_type, what = not any(rows.types), "time" if self.summary.is_time else "attention"
         kinds = (
             count_column("count", "Operators", rows.counts, str)

@@ -100,6 +100,20 @@ def test_a_budget_ranks_the_devices_and_leaves_that_of_the_answer_alone(
     assert view.counted.text().endswith(f" of {count} devices have a number")
 
 
+def test_limits_are_there_in_the_next_session(qtbot: QtBot, window: MainWindow) -> None:
+    view = window.central.choose_view
+    typed = {view.latency_box: "30", view.power_box: "15", view.memory_box: "512"}
+    for box, text in typed.items():
+        box.setFocus()
+        box.selectAll()
+        qtbot.keyClicks(box, text)
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+    later = ChooseView(window.options, window.central.choice, window.settings)
+    qtbot.addWidget(later)
+    boxes = (later.latency_box, later.power_box, later.memory_box)
+    assert [box.value() for box in boxes] == [30.0, 15.0, 512.0]
+
+
 def test_the_best_are_compared_against_the_limit(
     qtbot: QtBot, window: MainWindow, view: ChooseView
 ) -> None:
