@@ -27,6 +27,7 @@ from predictor.core.records import Device
 from predictor.formats.suffixes import SUFFIXES
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import History
+from predictor.services.loads.box_files import is_box_file
 from predictor.services.models.files import FoundFiles, absolute, find_model_files
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.models.language import (
@@ -37,7 +38,7 @@ from predictor.services.models.language import (
     read_language_model,
 )
 
-DEVICE_SUFFIX = ".json"
+DEVICE_SUFFIX = BOX_SUFFIX = ".json"  # which of them a file is, its schema says
 PROJECT_SUFFIX = ".ctmproject"
 LOAD_SUFFIX = ".toml"
 LANGUAGE_SUFFIXES = (".json", ".safetensors", GGUF)  # of configurations and what is beside them
@@ -58,7 +59,7 @@ class Workspace(QObject):
     ``comparison_changed`` is emitted when ``comparison`` changes; ``activity_changed`` when
     searching, reading or predicting begins or ends; ``opened`` gives the paths that were added,
     ``language_opened`` is emitted when the user opened a language model; ``load_opened`` gives the
-    path of a load file that the user opened.
+    path of a load file that the user opened, ``box_opened`` that of a box.
 
     Attributes:
         comparison: the last one.
@@ -80,6 +81,7 @@ class Workspace(QObject):
     opened = Signal(object)
     language_opened = Signal()
     load_opened = Signal(str)
+    box_opened = Signal(str)
 
     def __init__(
         self,
@@ -168,14 +170,16 @@ class Workspace(QObject):
         """Add model files, and those inside folders; they are searched off the window's thread.
 
         Device files become devices of the user's, projects are taken over; the configuration of a
-        language model, and a decoder among the model files, open in the Language tab; load files
-        on the page Load.
+        language model, and a decoder among the model files, open in the Language tab; files of
+        loads and boxes on the page Load.
         """
         loads = [path for path in paths if path.lower().endswith(LOAD_SUFFIX)]
-        for path in loads:
-            self.load_opened.emit(path)
-            self.opened.emit([path])
-        further = [path for path in paths if path not in loads]
+        boxes = [path for path in paths if path.lower().endswith(BOX_SUFFIX) and is_box_file(path)]
+        for opened, of_kind in ((self.load_opened, loads), (self.box_opened, boxes)):
+            for path in of_kind:
+                opened.emit(path)
+                self.opened.emit([path])
+        further = [path for path in paths if path not in {*loads, *boxes}]
         paths = [path for path in further if not self._open_language_file(path)]
         devices = [path for path in paths if path.lower().endswith(DEVICE_SUFFIX)]
         projects = [path for path in paths if path.lower().endswith(PROJECT_SUFFIX)]

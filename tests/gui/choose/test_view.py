@@ -69,6 +69,23 @@ def test_without_model_or_budget_the_tab_says_what_it_wants(
     assert view.content.message.text() == NO_BUDGET
 
 
+def test_items_a_second_are_of_one_run_or_of_several_at_once(
+    qtbot: QtBot, window: MainWindow, view: ChooseView
+) -> None:
+    limit(qtbot, window, view, rate=100.0)
+    assert "meet 100 items/s;" in view.answer.text()
+    place = view.runs_box.findText("at once")
+    view.runs_box.setCurrentIndex(place)
+    view.runs_box.activated.emit(place)
+    wait(qtbot, window)
+    assert "meet 100 items/s of several runs at once;" in view.answer.text()
+    remarks = texts(view, "remark")
+    alone = ["items/s of one run after the other" in remark for remark in remarks]
+    assert any(alone)
+    assert not all(alone)
+    assert all(float(text.replace(",", "")) > 0 for text in texts(view, "fps"))
+
+
 def test_a_budget_ranks_the_devices_and_leaves_that_of_the_answer_alone(
     qtbot: QtBot, window: MainWindow, view: ChooseView, catalogue: Catalogue
 ) -> None:
