@@ -143,6 +143,10 @@ class TargetSelection(QObject):
         change(device_id)
         self.devices_changed.emit()
 
+    def has_choice(self, device_id: str) -> bool:
+        """Whether anything but the usual configuration may be chosen of a device."""
+        return any(device_id in of for of in (self.configurations, self.what_ifs, self.variants))
+
     def configuration_of(self, device: Device) -> Configuration:
         """Return the configuration that a device is predicted with."""
         usual = device.configurations[0]

@@ -268,6 +268,8 @@ class TargetsTreeModel(QAbstractItemModel):
 
     def _chosen_words(self, device: Device) -> str:
         """Return the configuration of a device where it is not the usual one, and its variants."""
+        if not self._selection.has_choice(device.id):
+            return ""  # nearly all of them
         chosen = self._selection.configuration_of(device)
         is_usual = chosen == device.configurations[0]
         parts = [] if is_usual else [target_text(chosen)]
