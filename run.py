@@ -208,7 +208,7 @@ def run_tests(options):
     checks = (
         ("ruff check", [python, "-m", "ruff", "check", "."]),
         ("ruff format --check", [python, "-m", "ruff", "format", "--check", "."]),
-        ("mypy", [python, "-m", "mypy", *of_mypy]),
+        ("mypy", [python, "-m", "mypy", "-n", "2", *of_mypy]),
         ("lint-imports", [venv_program("lint-imports"), *of_imports]),
     )
     failed = [name for name, command in checks if not passes(name, command)]

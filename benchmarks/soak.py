@@ -1,9 +1,10 @@
 """Random actions in the window for minutes: exceptions, stalls and memory.
 
-``python -m benchmarks.soak --minutes 10``. Files are opened, sound and damaged ones, and closed,
-targets ticked, tabs and pages turned, values typed, and whatever widget is in view is clicked or
-given keys; dialogs open and close among that. File dialogs answer with a path of a temporary folder
-or with none. Nothing is measured or printed, and the program is not ended.
+``python -m benchmarks.soak --minutes 10``. Files are opened, networks, language models and loads,
+sound and damaged ones, and closed, targets ticked, tabs and pages turned, values typed, and
+whatever widget is in view is clicked or given keys; dialogs open and close among that. File dialogs
+answer with a path of a temporary folder or with none. Nothing is measured or printed, and the
+program is not ended.
 
 A stall is a gap of a timer of 5 ms on the window's thread, less what the thread waited for a
 processor, which Linux counts. The seed gives the same choices; what they meet depends on the time
@@ -13,6 +14,7 @@ that work takes. Without a display Qt draws offscreen.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import sys
@@ -59,7 +61,8 @@ from ctm_gui.window.actions import ACTIONS
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
 from predictor.core.text import plural
-from tests.fuzz import documents, onnx_mutator
+from tests.fuzz import documents, language, onnx_mutator, tables
+from tests.support.public_models import CONFIGS
 
 STALL_MS = 50.0
 _BEAT_MS = 5
@@ -195,7 +198,7 @@ class Soak:
 
     def _turn_to(self) -> str:
         shown, page = self._rng.choice(self.app.window.pages), self._rng.randrange(len(PAGES))
-        self.app.window.show_page(shown.id)
+        self.app.window.show_page(self._rng.choice((shown, *shown.parts)).id)
         if self._rng.random() < 0.5:
             self.app.window.central.compare_tabs.show_page(page)
         return f"turn to {shown.title}, page {page}"
@@ -317,8 +320,16 @@ def _files(folder: Path, rng: random.Random) -> list[Path]:
         path = models / f"chain{number}.onnx"
         write_chain(path, rng.choice((1, 10, 100, 1000)), 16 + number)
         files.append(path)
+    for number, (config, *_) in enumerate(CONFIGS.values()):
+        path = models / str(number) / "config.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps(config), encoding="utf-8")
+        files.append(path)
+    files += sorted((resources_dir() / "loads").glob("*.toml"))
     makers = (
         ("damaged{}.onnx", onnx_mutator.mutate),
+        ("damaged{}.gguf", language.mutate_gguf),
+        ("damaged{}.toml", tables.mutate),
         ("device{}.json", documents.mutate_device),
         ("team{}.ctmproject", documents.mutate_project),
     )

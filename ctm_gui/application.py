@@ -31,13 +31,13 @@ from predictor.core.errors import HostError
 from predictor.core.memory import keep_heap_small
 from predictor.core.resources import resources_dir
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.history.history import open_history
 from predictor.services.models.ingestion import IngestionWorker
 
 if TYPE_CHECKING:
     from ctm_gui.probing.presenter import ProbingPresenter
     from ctm_gui.probing.wizard import ProbingWizard
     from ctm_gui.report.dialog import ReportDialog
+    from predictor.services.history.history import History
 
 _SWITCH_INTERVAL_S = 0.0005
 
@@ -63,7 +63,7 @@ class Application:
             load_catalogue(),
             self.settings.get(table.TARGETS) if chosen else None,
             self._ingestion,
-            partial(open_history, store),
+            partial(_open_history, store),
             store,
         )
         self.workspace.machine.is_automatic = self.settings.get(table.MEASURE)
@@ -207,3 +207,9 @@ class Application:
             # Without any font Qt draws empty boxes and says nothing.
             font = resources_dir() / "fonts" / "DejaVuSans.ttf"
             QFontDatabase.addApplicationFont(str(font))
+
+
+def _open_history(store: Path | None) -> History:
+    from predictor.services.history.history import open_history  # noqa: PLC0415 - after the first frame
+
+    return open_history(store)

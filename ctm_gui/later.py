@@ -19,6 +19,16 @@ _END = object()
 # What the views draw with and take their content from; NumPy asks for its masked arrays late.
 PLOTS = ("pyqtgraph", "numpy.ma")
 CONTENT = (
+    "predictor.services.prediction.assumptions",
+    "predictor.services.prediction.configurations",
+    "predictor.services.history.changes",
+    "predictor.services.generation.document",
+    "predictor.services.generation.probes",
+    "predictor.services.generation.token_rates",
+    "predictor.services.models.language",
+    "predictor.services.project.file",
+    "predictor.services.signatures.adaptation",
+    "predictor.services.signatures.quick",
     "ctm_gui.widgets.geometry",
     "ctm_gui.widgets.elision",
     "ctm_gui.compare.chart",
@@ -34,6 +44,7 @@ CONTENT = (
     "ctm_gui.prediction.explanation",
     "ctm_gui.clocks.plane",
     "ctm_gui.attention.map",
+    "ctm_gui.language.curves",
     "ctm_gui.language.rows",
     "predictor.services.serving.sentences",
     "ctm_gui.graph.facts",

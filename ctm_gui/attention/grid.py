@@ -53,7 +53,7 @@ class AttentionGrid(Grid):
                 share_column("change", "Change", lambda: changes_of(rows), _CHANGE),
                 _metric("by", "Most by", most, labels),
             ]
-        looks, peaks = attention_peak(rows.to_metrics), attention_peak(rows.from_metrics)
+        looks, peaks = rows.to_peaks, rows.from_peaks
         what = "time" if self.summary.is_time else "attention"
         return [
             *first,

@@ -8,13 +8,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.widgets.grid import (
-    search_texts,
-)
+from ctm_gui.widgets.grid import search_texts
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.cost.engine import AttentionMaps
 from predictor.presentation.wording import shown
+from predictor.services.prediction.attention import AttentionPeak, attention_peak
 from predictor.services.prediction.explain import OperatorTable
 
 Map = npt.NDArray[np.float32]
@@ -52,6 +51,16 @@ class AttentionRows:
     def search_texts(self) -> list[str]:
         """Texts that the search box looks through, by row."""
         return search_texts(self.names, self.types)
+
+    @cached_property
+    def to_peaks(self) -> AttentionPeak:
+        """The metric that each row attends to most."""
+        return attention_peak(self.to_metrics)
+
+    @cached_property
+    def from_peaks(self) -> AttentionPeak:
+        """The metric that attends to each row most."""
+        return attention_peak(self.from_metrics)
 
     def label(self, row: int) -> str:
         """Return the name of a row in a sentence: ``Conv conv1``, ``Conv (12 operators)``."""

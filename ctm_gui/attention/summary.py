@@ -14,7 +14,6 @@ from predictor.core.text import uncapitalised
 from predictor.presentation.wording import NOTHING, percent, shown
 from predictor.services.prediction.attention import (
     AttentionPeak,
-    attention_peak,
     token_label,
     token_text,
 )
@@ -103,7 +102,7 @@ class AttentionSummary:
 
     def pairs(self, rows: AttentionRows) -> str:
         """Return the metrics that the slowest rows attend to most, in a sentence."""
-        peaks = attention_peak(rows.to_metrics)
+        peaks = rows.to_peaks
         slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
         slowest = slowest[peaks.share[slowest] > 0]
         even = peaks.share[slowest] < _EVEN / len(self.labels)

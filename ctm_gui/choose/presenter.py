@@ -40,6 +40,7 @@ class Limits:
     model: str = ""  # the one that runs; empty for all
     max_ms: float | None = None
     min_fps: float | None = None
+    min_throughput: float | None = None
     max_watts: float | None = None
     max_memory_mb: float | None = None
     percentile: int = MEDIAN
@@ -50,11 +51,12 @@ class Limits:
     @property
     def budget(self) -> Budget | None:
         """The budget; None where nothing is limited."""
-        limits = (self.max_ms, self.min_fps, self.max_watts, self.max_memory_mb)
-        if not any(limit is not None for limit in limits):
+        names = ("max_ms", "min_fps", "min_throughput", "max_watts", "max_memory_mb")
+        limits = {name: getattr(self, name) for name in names}
+        if all(limit is None for limit in limits.values()):
             return None
         # Without a latency there is nothing that slow runs could miss.
-        return Budget(*limits, MEDIAN if self.max_ms is None else self.percentile)
+        return Budget(**limits, percentile=MEDIAN if self.max_ms is None else self.percentile)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

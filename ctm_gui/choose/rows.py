@@ -172,5 +172,7 @@ def _mode(option: Option) -> str:
 
 
 def _fps(option: Option) -> float | None:
+    if option.rate is not None:
+        return option.rate.per_s
     latency_ms = option.prediction.latency_ms
     return batch_of(option.prediction.configuration) * 1e3 / latency_ms if latency_ms else None

@@ -58,6 +58,12 @@ _FIELD_PX = 96  # a spin box asks for the width of its largest number
 _LARGE_PX = 150
 _COMPARED = 5  # of the best options, where no row is selected
 _ALL = "all models"
+_IN_TURN, _AT_ONCE = "in turn", "at once"
+_OF_ONE = "Of one run after the other, over the best batch of up to 16 times the model's."
+_OF_SEVERAL = (
+    "Of as many runs at once as the runtime would choose, where published rates beside latencies "
+    "show what they bring; elsewhere of one run after the other, as the remark says."
+)
 _BOX_LETTERS = 10
 _LONGEST = 400
 
@@ -116,6 +122,8 @@ class ChooseView(QWidget):
         for percentile in PERCENTILES:
             self.percentile_box.addItem(f"{percentile} % of runs", percentile)
         self.rate_box = BudgetBox(None, "items/s", "Least items a second; zero for no limit")
+        self.runs_box = combo_box("Runs that make the items a second", [_IN_TURN, _AT_ONCE])
+        explain_items(self.runs_box, [_OF_ONE, _OF_SEVERAL])
         self.power_box = BudgetBox(None, "W", "Largest stated power in watts; zero for no limit")
         self.memory_box = BudgetBox(None, "MB", "Largest memory in megabytes; zero for no limit")
         self._limits = {
@@ -176,13 +184,15 @@ class ChooseView(QWidget):
             self.chance_box,
             throughput,
             self.rate_box,
+            self.runs_box,
             self.family_box,
             self.runtime_box,
             self.precision_box,
             STRETCH,
         )
         self._of_models = (
-            of_models, throughput, self.rate_box, self.runtime_box, self.precision_box
+            of_models, throughput, self.rate_box, self.runs_box, self.runtime_box,
+            self.precision_box,
         )  # fmt: skip
         search = hbox(
             (self.table.search_box, 1),
@@ -205,18 +215,21 @@ class ChooseView(QWidget):
             box.budget_edited.connect(self._take_limits)
         self.model_box.activated.connect(self._take_limits)
         self.chance_box.valueChanged.connect(self._take_limits)
-        for choice in (self.percentile_box, self.family_box, self.runtime_box, self.precision_box):
+        boxes = (self.percentile_box, self.runs_box, self.family_box, self.runtime_box)
+        for choice in (*boxes, self.precision_box):
             choice.activated.connect(self._take_limits)
         self.language_fields.edited.connect(self._take_limits)
         self.table.row_activated.connect(self._activate)
         self._presenter.changed.connect(self._show)
 
     def _take_limits(self, *_: object) -> None:
+        rate, in_turn = self.rate_box.value() or None, self.runs_box.currentText() == _IN_TURN
         self._presenter.set_limits(
             Limits(
                 model=self.model_box.currentText() if self.model_box.currentIndex() else "",
                 max_ms=self.latency_box.value() or None,
-                min_fps=self.rate_box.value() or None,
+                min_fps=rate if in_turn else None,
+                min_throughput=None if in_turn else rate,
                 max_watts=self.power_box.value() or None,
                 max_memory_mb=self.memory_box.value() or None,
                 percentile=int(self.percentile_box.currentData()),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ctm_gui.compare.columns import ComparisonColumns, target_groups
+from ctm_gui.prediction.columns import ComparisonColumns, target_groups
 from ctm_gui.widgets.ordering import IndexArray
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis
@@ -59,10 +59,14 @@ def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUn
 
 def title_of(columns: ComparisonColumns) -> str:
     """Return what is compared in a few words: ``resnet50 on 4 targets``."""
-    models, compared = columns.models, columns.rows[: columns.compared]
+    models = columns.models
+    if not models:
+        return ""
     what = model_name(models[0]) if len(models) == 1 else plural(len(models), "model")
-    of_files = ComparisonColumns([row for row in compared if row.tokens is None] or compared)
-    return f"{what} on {plural(len(target_groups(of_files)), 'target')}" if models else ""
+    compared = np.arange(len(columns)) < columns.compared
+    of_files = compared & ~columns.is_tokens
+    groups = target_groups(columns, of_files if of_files.any() else compared)
+    return f"{what} on {plural(len(groups), 'target')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +307,7 @@ def _over_all(columns: ComparisonColumns, budget_ms: float | None) -> Iterator[s
         count = int((columns.latency_ms[~columns.is_lower_limit] <= budget_ms).sum())
         budget = f"{number(budget_ms)} ms"
         yield f"{count} of {len(columns)} predictions meet {budget} ({models} models on {targets})"
-    partial = len({columns.model[row] for row in np.flatnonzero(columns.is_lower_limit).tolist()})
+    partial = np.unique(columns.model[columns.is_lower_limit]).size
     if partial:
         yield f"{plural(partial, 'model')} with operators of unknown cost not counted"
     if missing := int(np.isnan(columns.latency_ms).sum()):

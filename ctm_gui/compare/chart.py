@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.compare.columns import ComparisonColumns, TargetGroups
 from ctm_gui.compare.words import Badge, badges_of
+from ctm_gui.prediction.columns import ComparisonColumns, TargetGroups
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray
 from predictor.core.units import LatencyUnit
 from predictor.presentation.prediction_rows import PredictionRow, tokens_text

@@ -36,8 +36,8 @@ from ctm_gui.compare.chart_items import (
     paint_interval,
     paint_limit,
 )
-from ctm_gui.compare.columns import ComparisonColumns, target_groups
 from ctm_gui.compare.words import details
+from ctm_gui.prediction.columns import ComparisonColumns, target_groups
 from ctm_gui.widgets.axes import PaintedAxis, PixelItem, ValueAxis
 from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.elision import elided_distinct

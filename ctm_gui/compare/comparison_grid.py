@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ctm_gui.compare.columns import ComparisonColumns
+from ctm_gui.prediction.columns import ComparisonColumns
 from ctm_gui.widgets.grid import Column, Grid
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, number_keys
 from predictor.core.records import Basis
@@ -108,7 +108,8 @@ class ComparisonGrid(Grid):
 
     def needed_columns(self) -> dict[str, bool]:
         """Return for each column whether it has anything to say of these rows."""
-        return {c.id: c.is_needed(self.rows, self.context) for c in columns_of(self.context.place)}
+        rows, context = self.data.examples, self.context
+        return {c.id: c.is_needed(rows, context) for c in columns_of(context.place)}
 
 
 def prediction_columns(rows: Sequence[PredictionRow], context: TableContext) -> list[Column]:

@@ -9,10 +9,10 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor
 
-from ctm_gui.compare.columns import ComparisonColumns
 from ctm_gui.compare.comparison_grid import SURER, ComparisonGrid
 from ctm_gui.compare.matrix import CellValue, MatrixGrid, cell_details
 from ctm_gui.compare.words import details
+from ctm_gui.prediction.columns import ComparisonColumns
 from ctm_gui.widgets.grid_model import GridModel, Index
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.columns import COLUMN_BY_ID

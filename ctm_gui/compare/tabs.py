@@ -175,8 +175,10 @@ class CompareTabs(QWidget):
 
     def show_tokens(self, results: Sequence[Generation]) -> None:
         """Show a language model on its devices beside the comparison."""
-        self._tokens = tokens_answer(results)
-        self._show_page()
+        tokens = tokens_answer(results)
+        if tokens != self._tokens:
+            self._tokens = tokens
+            self._show_page()
 
     def show_page(self, index: int) -> None:
         """Turn to a page; what needs two models is the chart until they are there."""
@@ -220,8 +222,8 @@ class CompareTabs(QWidget):
             opened, devices = self._further.opened, self._comparison.targets
             ids = dict.fromkeys(target.device.id for target in devices)
             more = {key: key in opened for key in ids if self._further.count(key)}
-            rows = self._comparison.rows
-            page.show_predictions(rows, self._further.rows, more, self._tokens)
+            columns = self._comparison.columns
+            page.show_predictions(columns, self._further.rows, more, self._tokens)
         else:
             page.follow()
 

@@ -12,14 +12,14 @@ from ctm_gui.compare.answer_view import AnswerView
 from ctm_gui.compare.answers import summary, title_of
 from ctm_gui.compare.chart import lay_out, prefers_log
 from ctm_gui.compare.chart_view import LatencyChart
-from ctm_gui.compare.columns import (
+from ctm_gui.compare.comparison_grid import SURER, TIME_COLUMNS, ComparisonGrid, is_uncertain
+from ctm_gui.compare.item_models import ComparisonModel
+from ctm_gui.compare.tokens import TokensAnswer
+from ctm_gui.prediction.columns import (
     ComparisonColumns,
     GroupOrder,
     target_groups,
 )
-from ctm_gui.compare.comparison_grid import SURER, TIME_COLUMNS, ComparisonGrid, is_uncertain
-from ctm_gui.compare.item_models import ComparisonModel
-from ctm_gui.compare.tokens import TokensAnswer
 from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
@@ -74,6 +74,7 @@ class CompareView(QWidget):
         self._data = ComparisonColumns(())
         self._tokens = TokensAnswer()
         self._more: Mapping[str, bool] = {}
+        self._sources: tuple[object, ...] = (None,) * 3  # of the rows: what was given last
         self._budget_ms = options.budget_ms  # another one while its line is dragged
         self._scale_chosen = False
         self._model = ComparisonModel(options, self)
@@ -98,7 +99,7 @@ class CompareView(QWidget):
 
     def show_predictions(
         self,
-        rows: Sequence[PredictionRow],
+        columns: ComparisonColumns,
         further: Sequence[PredictionRow] = (),
         more: Mapping[str, bool] | None = None,
         tokens: TokensAnswer = TokensAnswer(),  # noqa: B008 - frozen
@@ -106,14 +107,19 @@ class CompareView(QWidget):
         """Show a comparison; the selection stays where the rows are the same predictions.
 
         Args:
-            rows: of the comparison.
+            columns: rows of the comparison.
             further: on further configurations of its devices.
             more: by device id, whether it is opened, for those that have further ones.
             tokens: the language model on its devices.
         """
-        data = ComparisonColumns((*rows, *tokens.rows), further)
-        self._tokens = tokens
-        self._more = more or {}
+        more, sources = more or {}, (columns, further, tokens)
+        is_same = all(now is before for now, before in zip(sources, self._sources, strict=True))
+        if is_same and more == self._more:
+            return  # another page was looked at meanwhile
+        self._sources, self._more, self._tokens = sources, more, tokens
+        data = columns
+        if further or tokens.rows:
+            data = ComparisonColumns((*columns.rows, *tokens.rows), further)
         same = data.same_rows(self._data)
         self._data = data
         if not same:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_details, operator_unit
+from ctm_gui.operators.rows import operator_details, operator_unit
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import latency_text, number, percent, shape_text, shown
 from predictor.services.graph.grouping import GroupTree
-from predictor.services.prediction.explain import OperatorTable
+from predictor.services.prediction.explain import BOUND_TYPES, OperatorTable
 
 # Kinds of operators by a part of their type, in the order of the theme's series; the first that
 # fits. What moves data only is the last, in the series' grey.
@@ -108,7 +107,7 @@ class NodeFacts:
     @cached_property
     def by_bound_ms(self) -> FloatArray:
         """Time of each node by what binds it, float64 [N + G, len(BOUND_TYPES)]."""
-        bound = bound_codes(self.table)
+        bound = self.table.bounds
         times = [
             self.tree.sums(np.where(bound == code, self.table.latency_ms, 0.0))
             for code in range(len(BOUND_TYPES))
@@ -205,8 +204,10 @@ class NodeFacts:
 
 def types_text(table: OperatorTable, operators: IndexArray) -> str:
     """Return the types of operators with their numbers: ``Conv × 12, Relu × 11``."""
-    counts = Counter(map(table.op_types.__getitem__, operators.tolist())).most_common()
-    words = [f"{shown(name)} × {count}" for name, count in counts[:_TYPES_NAMED]]
-    if len(counts) > _TYPES_NAMED:
-        words.append(plural(len(counts) - _TYPES_NAMED, "more type"))
+    codes, types = table.types
+    counts = np.bincount(codes[operators], minlength=len(types))
+    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
+    words = [f"{shown(types[code])} × {counts[code]}" for code in order[:_TYPES_NAMED]]
+    if len(order) > _TYPES_NAMED:
+        words.append(plural(len(order) - _TYPES_NAMED, "more type"))
     return ", ".join(words)

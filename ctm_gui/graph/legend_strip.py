@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from ctm_gui.graph.boxes_plot import HEATS, Colouring, mixed, words_font
 from ctm_gui.graph.facts import KINDS
-from ctm_gui.operators.rows import BOUND_TYPES
 from ctm_gui.widgets.axes import AT_LEFT
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import percent
+from predictor.services.prediction.explain import BOUND_TYPES
 
 _NO_ATTENTION = "none: the prediction is analytic"
 _HEIGHT_PX, _SWATCH_PX, _RAMP_PX, _GAP_PX, _STRIPE_PX = 20, 12, 90, 16, 8

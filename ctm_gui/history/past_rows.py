@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,6 @@ from predictor.core.records import Basis, Device
 from predictor.core.stored import StoredPrediction
 from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import adaptation_name, basis_text, shown
-from predictor.services.history.past_predictions import PastContent
 from predictor.services.history.truth import (
     Pair,
     TargetErrors,
@@ -26,6 +26,9 @@ from predictor.services.history.truth import (
     latest_by_target,
     target_of,
 )
+
+if TYPE_CHECKING:
+    from predictor.services.history.past_predictions import PastContent
 
 _DAY_NS = 24 * 3600 * 10**9
 # What the filter offers: days back from now, None for all.

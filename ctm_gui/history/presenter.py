@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
@@ -22,10 +23,12 @@ from predictor.core.stored import StoredPrediction
 from predictor.core.tags import checked_note, clean_tags
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
-from predictor.services.history.changes import Change, Graphs, predict_again
-from predictor.services.history.history import History
-from predictor.services.history.past_predictions import NewTruth
-from predictor.services.signatures.user_signatures import UserSignatures
+
+if TYPE_CHECKING:
+    from predictor.services.history.changes import Change, Graphs
+    from predictor.services.history.history import History
+    from predictor.services.history.past_predictions import NewTruth
+    from predictor.services.signatures.user_signatures import UserSignatures
 
 MAX_ROWS = 20_000
 MAX_COMPARED = 500
@@ -230,6 +233,8 @@ class HistoryPresenter(StoreClient):
     ) -> None:
         (graphs, signatures), devices = stored_facts, self._devices()
         self._wait(1)
+
+        from predictor.services.history.changes import predict_again  # noqa: PLC0415 - after the first frame
 
         def work(_: TaskContext) -> tuple[Change, ...]:
             return predict_again(stored, graphs, devices, signatures=signatures)

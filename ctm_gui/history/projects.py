@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -13,14 +14,15 @@ from predictor.core.progress import CancelToken
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.history.history import History
-from predictor.services.project.conflicts import Choice, Conflict
-from predictor.services.project.file import read_project
-from predictor.services.project.imports import Plan
-from predictor.services.project.projects import Exported
-from predictor.services.project.records import Project
 
-Answers = Mapping[Conflict, Choice]
+if TYPE_CHECKING:
+    from predictor.services.history.history import History
+    from predictor.services.project.conflicts import Choice, Conflict
+    from predictor.services.project.imports import Plan
+    from predictor.services.project.projects import Exported
+    from predictor.services.project.records import Project
+
+    Answers = Mapping[Conflict, Choice]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +81,8 @@ class ProjectExchange(StoreClient):
 
     def open(self, path: str) -> None:
         """Read a project; it is taken over at once where nothing conflicts."""
+        from predictor.services.project.file import read_project  # noqa: PLC0415 - after the first frame
+
         token = self._new_token()
 
         def work(history: History) -> OpenedProject:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from ctm_gui.language.curves import Along, Curve, curve_of, rate_curve
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import OneTask, SerialWorker
 from ctm_gui.tasks.store_client import OwnMeasurements, StoreClient, StoreRunner
@@ -17,18 +17,18 @@ from ctm_gui.undo import push_change
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.presentation.wording import number, shown
-from predictor.services.generation.document import size_of
-from predictor.services.generation.generate import generate
-from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.records import (
     Generation,
     GenerationRequest,
     MeasuredRate,
 )
-from predictor.services.history.history import History
-from predictor.services.models.language import LanguageModel
 from predictor.services.serving.records import LanguageRun, Limits, Load, Serving
-from predictor.services.serving.serve import Measured, serve
+
+if TYPE_CHECKING:
+    from ctm_gui.language.curves import Along, Curve
+    from predictor.services.generation.probes import DecodeProbe
+    from predictor.services.history.history import History
+    from predictor.services.models.language import LanguageModel
 
 NOTHING_YET = (
     "Drop the config.json of a language model from Hugging Face on this window, its GGUF file, or "
@@ -117,11 +117,15 @@ class LanguagePresenter(StoreClient):
         if self.state.model is None:
             return ""
         architecture = self.state.model.architecture
+        from predictor.services.generation.document import size_of  # noqa: PLC0415 - after the first frame
+
         context = f"context of {architecture.max_context:,} tokens"
         return f"{shown(architecture.name)}: {size_of(architecture)}, {context}"
 
     def run(self) -> Callable[[], LanguageRun | None]:
         """Return work that predicts the present run for a report, None without a number."""
+        from predictor.services.serving.serve import Measured, serve  # noqa: PLC0415 - after the first frame
+
         model, request, devices = self.state.model, self.state.request, self._devices()
         if model is None or not devices:
             return lambda: None
@@ -210,6 +214,9 @@ class LanguagePresenter(StoreClient):
 
     def show_curves(self, devices: Sequence[Device], along: Along) -> None:
         """Work out the curves of some devices along a count."""
+        from ctm_gui.language.curves import Along, curve_of, rate_curve  # noqa: PLC0415 - after the first frame
+        from predictor.services.serving.serve import Measured, serve  # noqa: PLC0415 - after the first frame
+
         self._curves_task.cancel()
         model = self.state.model
         if model is None or not devices or not self.results:
@@ -275,10 +282,14 @@ class LanguagePresenter(StoreClient):
         return list({device.id: device for device in self._selection.selected}.values())
 
     def _probes(self, devices: Sequence[Device]) -> list[DecodeProbe]:
+        from predictor.services.generation.probes import decode_probes  # noqa: PLC0415 - after the first frame
+
         return decode_probes(self._user_measurements.signatures.measured, devices)
 
     def work_on(self, devices: Sequence[Device]) -> Callable[[], list[Generation]]:
         """Return work that predicts the run on devices; there is a model."""
+        from predictor.services.generation.generate import generate  # noqa: PLC0415 - after the first frame
+
         model = self.state.model
         assert model is not None  # noqa: S101  # callers looked
         measured, probes = tuple(self.measured.values()), self._probes(devices)

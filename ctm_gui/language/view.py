@@ -44,7 +44,7 @@ from predictor.services.serving.sentences import answer as load_answer
 
 _DEVICE_PX = 190
 _BOX_PX = 84
-_DEFAULT = "auto (llama.cpp)"  # where it runs, else what does
+_DEFAULT = "auto: llama.cpp"  # where it runs, else what does
 _AUTO = "auto"  # the format of the file, else the usual one of the runtime
 _MAX_COUNT = 100_000_000
 _MAX_CURVES = 4
@@ -225,7 +225,7 @@ class LanguageView(QWidget):
         self.summary.set_full_text(self._presenter.size or "No language model is open")
         self._run_fields.setVisible(state.model is not None)
         usual = request.prompt + request.new // 2
-        self.counts["context"].setSpecialValueText(f"auto ({usual:,})")
+        self.counts["context"].setSpecialValueText(f"auto: {usual:,}")
         for key, box in self.counts.items():
             with QSignalBlocker(box):
                 box.setValue(getattr(request, key))

@@ -77,7 +77,8 @@ class LatencyPlot(PointPlot):
             *(end for stream in self._streams for end in (stream.low, stream.median, stream.high)),
             [stream.deadline_ms for stream in self._streams if stream.deadline_ms],
         ])  # fmt: skip
-        finite = logs(ends[np.isfinite(ends)])
+        places = logs(ends)
+        finite = places[np.isfinite(places)]  # an item without stages takes no time
         low, high = (finite.min(), finite.max()) if finite.size else (0.0, 2.0)
         across = low - _MARGIN, max(high, low + 0.3) + _MARGIN
         self._box.setRange(xRange=across, yRange=(-2.0, 104.0), padding=0)

@@ -72,7 +72,8 @@ class Problem:
         self.key = ""
         if isinstance(error, KeyedError):
             self.place, self.key = draft.place_of(error)
-            self.sentence = f"{capitalised(error.reason)}."
+            of = error.key.partition(": ")[2]
+            self.sentence = f"{of}: {error.reason}." if of else f"{capitalised(error.reason)}."
         else:
             self.sentence = f"{capitalised(error.reason)}; {error.action}."
 
@@ -237,8 +238,13 @@ class LoadPresenter(QObject):
         table = next(tables, {"units": units, "name": box.name})
         self.use_box({**table, **({"mode": box.mode} if box.mode else {})}, box.name)
 
-    def add_box(self, path: Path) -> None:
-        """Add a file to the user's boxes, and use it."""
+    def add_box(self, path: Path, models: list[str]) -> None:
+        """Add a file to the user's boxes, and use it; a load of it begins where there is none.
+
+        Args:
+            path: of the file.
+            models: files, the first of which a new load runs.
+        """
         try:
             box = named_box(str(path), self._catalogue())
         except CtmError as error:
@@ -247,7 +253,8 @@ class LoadPresenter(QObject):
         boxes = list(dict.fromkeys([str(path), *self.user_boxes]))
         self._settings.set(table.LOAD_BOXES, boxes)
         self.read_boxes()
-        self.use_box({"file": str(path)}, box.name)
+        draft = self.draft or new_draft(models, Path.cwd() / "load.toml")
+        self.edit(draft.with_box({"file": str(path)}), f"Box {box.name}")
 
     def cancel(self) -> None:
         """Stop the running work; ``refresh`` goes on."""

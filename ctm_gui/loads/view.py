@@ -17,11 +17,12 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.loads.boxes_view import BoxesView
+from ctm_gui.loads.editor_view import SOURCES, LoadEditor
+from ctm_gui.loads.fields_view import PlainBox, show_number
 from ctm_gui.loads.flow_plot import FlowPlot
-from ctm_gui.loads.form_view import PlainBox, StageForm, StreamForm, TableForm, show_number
 from ctm_gui.loads.latency_plot import LatencyPlot
 from ctm_gui.loads.presenter import WORKING, LoadPresenter, Problem
-from ctm_gui.loads.rows import StagesGrid, StreamsGrid, stage_name
+from ctm_gui.loads.rows import stage_name
 from ctm_gui.loads.work import modes_of
 from ctm_gui.widgets.basic import (
     STRETCH,
@@ -40,24 +41,14 @@ from ctm_gui.widgets.basic import (
     splitter,
     vbox,
 )
-from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.save_plot import save_button
-from ctm_gui.widgets.table_view import GridView
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.progress import Progress
 from predictor.core.records import Device
 from predictor.core.text import capitalised
-from predictor.core.toml_tables import Place
 from predictor.presentation.wording import shown
 from predictor.services.loads.answers import Answer
-from predictor.services.loads.draft import (
-    SUFFIX,
-    LoadDraft,
-    bundled_loads,
-    new_stage,
-    new_stream,
-    samples,
-)
+from predictor.services.loads.draft import SUFFIX, LoadDraft, bundled_loads
 from predictor.services.loads.sentences import headline, sentences
 
 _LETTERS = 18
@@ -65,10 +56,9 @@ _LONGEST = 400
 _USUAL_MODE = "usual clocks"
 _DEVICES, _FILE = "The ticked devices", "A box file…"
 _AS_STATED = "as the file has it"
-_TABLE_PX = 96
 _USUAL_CHANCE = 90
 _PROGRESS_PX = 160
-_GAP_PX, _SCROLL_BAR_PX = 8, 16
+_GAP_PX = 8
 
 
 class LoadView(QWidget):
@@ -91,14 +81,14 @@ class LoadView(QWidget):
         super().__init__()
         self._options, self._presenter = options, presenter
         self._models, self._devices = models, devices
-        self._stream, self._stage = 0, 0
+        self.editor = LoadEditor(presenter, models)
         self.is_built = False
 
     def build(self) -> Iterator[None]:
         """Make the parts, some between two ``yield``, from the outside in, see WhyView."""
         self._make_head()
         yield
-        self._make_editor()
+        self.editor.build()
         yield
         self._make_answer()
         yield
@@ -110,7 +100,7 @@ class LoadView(QWidget):
 
     def focus_search(self) -> None:
         """Go to the streams: there is nothing to search."""
-        self.streams.setFocus()
+        self.editor.streams.setFocus()
 
     # What it is made of
 
@@ -154,42 +144,12 @@ class LoadView(QWidget):
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("Answer and boxes")
-        self._editor, self._pictures = QSplitter(across), QSplitter(across)
+        self._pictures = QSplitter(across)
         content = QWidget()
         self.content = ContentOrMessage(content, name="No load")
         vbox(files, head, self.box_note, (self.content, 1), of=self)
-        parts = splitter(down, self._editor, self.tabs, sizes=(300, 270), stretch=(1, 1))
+        parts = splitter(down, self.editor, self.tabs, sizes=(300, 270), stretch=(1, 1))
         vbox(busy, (parts, 1), of=content, margins=0)
-
-    def _make_editor(self) -> None:
-        self.streams = GridView(GridModel(), "Streams")
-        self.stages = GridView(GridModel(), "Stages of the stream")
-        for grid in (self.streams, self.stages):
-            grid.setMinimumHeight(_TABLE_PX)
-        self.stream_form, self.stage_form = StreamForm(), StageForm()
-        self.add_stream = button("Add Stream", "Add a stream.", self._add_stream)
-        self.remove_stream = button("Remove Stream", "Remove this stream.", self._remove_stream)
-        self.add_stage = button("Add Stage", "Add a stage after the last.", self._add_stage)
-        self.remove_stage = button("Remove Stage", "Remove this stage.", self._remove_stage)
-        tables = QWidget()
-        forms = QWidget()
-        fields = scrolled(forms, "Fields of the stream and of the stage")
-        fields.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        fill_splitter(self._editor, tables, fields, sizes=(560, 440), stretch=(3, 2))
-        vbox(
-            hbox(self.add_stream, self.remove_stream, STRETCH),
-            (self.streams, 1),
-            hbox(self.add_stage, self.remove_stage, STRETCH),
-            (self.stages, 1),
-            of=tables,
-            margins=(0, 0, 6, 0),
-        )
-        vbox(
-            label("Stream", "heading"), self.stream_form,
-            label("Stage", "heading"), self.stage_form, STRETCH,
-            of=forms, margins=(_GAP_PX, 0, 0, 0),
-        )  # fmt: skip
-        fields.setMinimumWidth(forms.minimumSizeHint().width() + _SCROLL_BAR_PX)
 
     def _make_answer(self) -> None:
         self.remarks = label(name="What stands behind the answer", selectable=True)
@@ -216,21 +176,17 @@ class LoadView(QWidget):
         presenter.boxes_changed.connect(self._show_boxes)
         presenter.choice_changed.connect(self._show_busy)
         presenter.progressed.connect(self._show_progress)
-        self.streams.rows_selected.connect(self._choose_stream)
-        self.stages.rows_selected.connect(self._choose_stage)
-        self.stream_form.edited.connect(self._edit_stream)
-        self.stage_form.edited.connect(self._edit_stage)
         self.box_box.activated.connect(self._use_box)
         self.mode_box.activated.connect(self._use_mode)
         self.chance_box.valueChanged.connect(
-            lambda value: self._edit(("simulation",), "chance", value, "Chance of a Load", "chance")
+            lambda value: self._edit("simulation", "chance", value, "Chance of a Load", "chance")
         )
         self.boxes.used.connect(lambda: self.tabs.setCurrentIndex(0))
 
     # What the user does
 
     def _begin(self) -> None:
-        self._stream = self._stage = 0
+        self.editor.show_first()
         self._presenter.begin([path for _, path in self._models()])
 
     def _open(self) -> None:
@@ -257,71 +213,19 @@ class LoadView(QWidget):
         elif name == _FILE:
             path, _ = QFileDialog.getOpenFileName(self, "Open a box", "", "Boxes (*.json)")
             if path:
-                self._presenter.add_box(Path(path))
+                self._presenter.add_box(Path(path), [])
         elif table is not None:
             self._presenter.use_box(table, name)
         self._show_boxes()
 
     def _use_mode(self, place: int) -> None:
         mode = self.mode_box.itemText(place) if place else None
-        self._edit(("box",), "mode", mode, f"Mode {mode or _USUAL_MODE}")
+        self._edit("box", "mode", mode, f"Mode {mode or _USUAL_MODE}")
 
-    def _edit_stream(self, key: str, value: object) -> None:
-        self._edit(("stream", self._stream), key, value, f"{_title(key)} of a Stream", key)
-
-    def _edit_stage(self, key: str, value: object) -> None:
-        self._edit(self._stage_place, key, value, f"{_title(key)} of a Stage", key)
-
-    def _edit(self, place: Place, key: str, value: object, words: str, typed: str = "") -> None:
-        draft = self._presenter.draft
-        if draft is None or (place[0] == "stream" and not draft.table(place)):
-            return
-        field = f"{typed} {place}" if typed else ""
-        self._presenter.edit(draft.with_value(place, key, value), words, field)
-
-    def _add_stream(self) -> None:
+    def _edit(self, name: str, key: str, value: object, words: str, typed: str = "") -> None:
         draft = self._presenter.draft
         if draft is not None:
-            count = len(draft.streams)
-            stream = new_stream([path for _, path in self._models()], count)
-            self._stream, self._stage = count, 0
-            self._presenter.edit(draft.with_table((), "stream", stream), "Add Stream")
-
-    def _remove_stream(self) -> None:
-        draft = self._presenter.draft
-        if draft is not None and draft.table(("stream", self._stream)):
-            self._presenter.edit(draft.without(("stream", self._stream)), "Remove Stream")
-
-    def _add_stage(self) -> None:
-        draft = self._presenter.draft
-        stream = draft.table(("stream", self._stream)) if draft else {}
-        if draft is not None and stream:
-            stages = list(stream.get("stage", ()))
-            self._stage = len(stages)
-            place = ("stream", self._stream)
-            changed = draft.with_table(place, "stage", new_stage(stages))
-            self._presenter.edit(changed, "Add Stage")
-
-    def _remove_stage(self) -> None:
-        draft = self._presenter.draft
-        if draft is not None and draft.table(self._stage_place):
-            self._presenter.edit(draft.without(self._stage_place), "Remove Stage")
-
-    @property
-    def _stage_place(self) -> Place:
-        return ("stream", self._stream, "stage", self._stage)
-
-    def _choose_stream(self, *_: object) -> None:
-        row = self.streams.current_row()
-        if row is not None and row != self._stream:
-            self._stream, self._stage = row, 0
-            self.show_draft()
-
-    def _choose_stage(self, *_: object) -> None:
-        row = self.stages.current_row()
-        if row is not None and row != self._stage:
-            self._stage = row
-            self.show_draft()
+            self._presenter.edit(draft.with_value((name,), key, value), words, typed)
 
     # What is shown
 
@@ -335,53 +239,23 @@ class LoadView(QWidget):
             self.content.show_message(self._presenter.message)
             return
         self.content.show_content()
-        self._stream = min(self._stream, max(len(draft.streams) - 1, 0))
-        stages = draft.table(("stream", self._stream)).get("stage", ())
-        self._stage = min(self._stage, max(len(stages) - 1, 0))
-        self._show_tables(draft)
-        self._show_forms(draft)
+        self.editor.show_draft(draft)
         self._show_boxes()
         chance = draft.table(("simulation",)).get("chance", _USUAL_CHANCE)
         show_number(self.chance_box, chance)
         self._show_problem()
 
-    def _show_tables(self, draft: LoadDraft) -> None:
-        answer = self._presenter.answer
-        stream = draft.table(("stream", self._stream))
-        streams = answer.streams if answer else ()
-        name = str(stream.get("name"))
-        of_stream = next((entry for entry in streams if entry.stream.name == name), None)
-        stages = list(stream.get("stage", ()))
-        _show_rows(self.streams, StreamsGrid(draft.streams, answer), self._stream)
-        _show_rows(self.stages, StagesGrid(stages, of_stream), self._stage)
-
-    def _show_forms(self, draft: LoadDraft) -> None:
-        stream, stage = draft.table(("stream", self._stream)), draft.table(self._stage_place)
-        self.stream_form.setEnabled(bool(stream))
-        self.stage_form.setEnabled(bool(stage))
-        self.remove_stream.setEnabled(bool(stream))
-        self.add_stage.setEnabled(bool(stream))
-        self.remove_stage.setEnabled(bool(stage))
-        self.stream_form.show_table(stream)
-        self.stage_form.show_table(stage, *self._choices())
-
-    def _choices(self) -> tuple[list[tuple[str, str]], list[str]]:
-        """Return the models and the units that a stage may have."""
-        box = self._presenter.box
-        units = list(box.units) if box else []
-        return [*self._models(), *((name, name) for name in samples())], units
-
     def show_choices(self) -> None:
         """Offer other models and units; what is typed in other fields stays."""
         draft = self._presenter.draft
         if draft is not None and self.is_built:
-            self.stage_form.show_choices(draft.table(self._stage_place), *self._choices())
+            self.editor.show_choices(draft)
 
     def _show_boxes(self) -> None:
         """Show the boxes to choose from, and the modes of the one that is chosen."""
         draft, presenter = self._presenter.draft, self._presenter
         table = dict(draft.box) if draft else {}
-        source = {key: table[key] for key in ("id", "file", "units") if key in table}
+        source = {key: table[key] for key in SOURCES if key in table}
         entries: list[tuple[str, Any]] = [(entry.name, entry.table) for entry in presenter.boxes]
         tables = [entry for _, entry in entries]
         if source and source not in tables:
@@ -402,8 +276,7 @@ class LoadView(QWidget):
         presenter = self._presenter
         draft, answer = presenter.draft, presenter.answer
         if draft is not None:
-            self._show_tables(draft)
-            self.show_choices()
+            self.editor.show_results(draft)
             self._show_boxes()
         else:
             self.content.show_message(presenter.message)
@@ -450,33 +323,18 @@ class LoadView(QWidget):
     def _show_problem(self) -> None:
         """Say what is wrong at its field; where that is not shown, in the answer."""
         problem = self._presenter.problem
-        stream, stage = ("stream", self._stream), self._stage_place
-        forms: list[tuple[TableForm, Place]] = [
-            (self.stream_form, stream), (self.stage_form, stage),
-        ]  # fmt: skip
-        for form, place in forms:
-            is_here = problem is not None and problem.place == place
-            key = problem.key if problem and is_here else None
-            form.show_problem(key, problem.sentence if problem else "")
+        is_said = self.editor.show_problem()
         is_of_head = problem is not None and problem.place in {("box",), ("simulation",)}
-        show_note(self.box_note, [problem.sentence] if problem and is_of_head else [])
-
-
-def _show_rows(view: GridView, grid: Any, row: int) -> None:
-    with QSignalBlocker(view.selectionModel()):
-        view.show_grid(grid)
-        if grid.count:
-            view.select_rows([row], row)
-    view.fit_columns()
-
-
-def _title(key: str) -> str:
-    return capitalised(key.replace("_ms", "").replace("_", " ")).title()
+        show_note(
+            self.box_note, [problem.sentence] if problem and is_of_head and not is_said else []
+        )
 
 
 def _problem_line(problem: Problem, draft: LoadDraft) -> str:
-    """Return what is wrong with the stream that it is about."""
+    """Return what is wrong, with the stream or the table that it is about."""
     names: list[str] = []
+    if problem.place[:1] == ("cost",):
+        names.append("Cost")
     if problem.place[:1] == ("stream",) and len(problem.place) > 1:
         names.append(str(draft.table(problem.place[:2]).get("name", "")))
         if len(problem.place) > 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
@@ -12,8 +12,9 @@ from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
 from predictor.core.text import printable
 from predictor.core.units import format_count
 from predictor.presentation.wording import shown
-from predictor.services.generation.document import size_of
-from predictor.services.models.language import LanguageModel
+
+if TYPE_CHECKING:
+    from predictor.services.models.language import LanguageModel
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -103,6 +104,8 @@ def tooltip(entry: ModelEntry) -> str:
 
 
 def _language_data(model: LanguageModel, role: int) -> object:
+    from predictor.services.generation.document import size_of  # noqa: PLC0415 - after the first frame
+
     name, size = shown(model.architecture.name), size_of(model.architecture)
     data: dict[int, object] = {
         Qt.ItemDataRole.DisplayRole: name,

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
 
 import numpy as np
 
@@ -32,9 +31,8 @@ from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import NOTHING, latency_text, number, percent, shape_text, shown
 from predictor.services.prediction.attention import operators_peak, token_label
-from predictor.services.prediction.explain import OperatorTable
+from predictor.services.prediction.explain import BOUND_TYPES, OperatorTable
 
-BOUND_TYPES: tuple[str, ...] = ("compute", "memory", "launch")
 _MAX_TYPES = 6
 
 
@@ -108,10 +106,8 @@ class OperatorSummary:
         if chosen.search.strip():
             mask &= search_mask(self._search_texts, chosen.search)
         if chosen.types is not None:
-            types = chosen.types
-            mask &= np.fromiter(
-                (kind in types for kind in self.table.op_types), np.bool_, len(self)
-            )
+            codes, types = self.table.types
+            mask &= np.array([kind in chosen.types for kind in types], dtype=np.bool_)[codes]
         if chosen.hide_free:
             mask &= ~self.is_free
         return mask
@@ -119,9 +115,7 @@ class OperatorSummary:
     @cached_property
     def type_times(self) -> tuple[TypeTime, ...]:
         """The types that take most time, the slowest first, and the rest of them in one."""
-        types = list(dict.fromkeys(self.table.op_types))
-        code_of = {kind: code for code, kind in enumerate(types)}
-        codes = np.fromiter(map(code_of.__getitem__, self.table.op_types), np.intp, len(self))
+        codes, types = self.table.types
         times = self._time_by_bound(codes, len(types))
         counts = np.bincount(codes, minlength=len(types))
         slowest = np.argsort(-times.sum(axis=1), kind="stable")
@@ -140,7 +134,7 @@ class OperatorSummary:
 
     def _time_by_bound(self, codes: IndexArray, types: int) -> FloatArray:
         """Return the time by type and bound type, float64 [types, len(BOUND_TYPES)]."""
-        bounds, width = bound_codes(self.table), len(BOUND_TYPES)
+        bounds, width = self.table.bounds, len(BOUND_TYPES)
         # One bincount over the pairs (type, bound), then [types * width] to [types, width].
         sums = np.bincount(
             codes * width + bounds, weights=self.table.latency_ms, minlength=types * width
@@ -161,19 +155,6 @@ class OperatorSummary:
             share=latency_ms / total if total > 0 else 0.0,
             by_bound_ms=tuple(float(part) for part in times.sum(axis=0)),
         )
-
-
-def bound_codes(table: OperatorTable, operators: IndexArray | None = None) -> IndexArray:
-    """Return the index in ``BOUND_TYPES`` of what binds each of K operators, intp [K], or of all.
-
-    An operator without a bound type takes no time: it may be counted under any.
-    """
-    code = {bound: index for index, bound in enumerate(BOUND_TYPES)}
-    bounds: Sequence[str] = table.bound_type
-    if operators is not None:
-        bounds = list(map(bounds.__getitem__, operators.tolist()))
-    # Without a generator: of 100 000 operators that takes a third of the time.
-    return np.fromiter(map(code.get, bounds, repeat(0)), np.intp, len(bounds))
 
 
 def _is_within(flags: str) -> bool:

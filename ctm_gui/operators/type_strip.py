@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from ctm_gui.operators.rows import BOUND_TYPES, TypeTime, operator_unit, type_details
+from ctm_gui.operators.rows import TypeTime, operator_unit, type_details
 from ctm_gui.widgets.axes import (
     AT_LEFT,
     SELECTED_ALPHA,
@@ -23,6 +23,7 @@ from ctm_gui.widgets.plots import RowPlot
 from ctm_gui.widgets.theme import Theme
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import latency_text, percent
+from predictor.services.prediction.explain import BOUND_TYPES
 
 _ROW_PX = 19
 _LEGEND_PX = 24

@@ -6,7 +6,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from ctm_gui.prediction.columns import ComparisonColumns
 from predictor.core.errors import CtmError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Device, Measurement, RunId, Target
@@ -14,12 +18,10 @@ from predictor.core.text import capitalised
 from predictor.graph.model import Model
 from predictor.presentation.prediction_rows import PredictionRow
 from predictor.presentation.wording import target_text
-from predictor.services.devices.inferred import inferred_sentences
-from predictor.services.prediction.assumptions import assumptions_by_prediction
-from predictor.services.prediction.engines import usual_engine_problem
-from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
-from predictor.services.prediction.targets import distinct, resolve_targets
 from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
+
+if TYPE_CHECKING:
+    from predictor.services.prediction.predict import KnownTargets
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
 
@@ -60,7 +62,7 @@ def why(error: CtmError) -> str:
     return "; ".join(filter(None, (error.reason, error.action)))
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
     """The predictions of one run: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
 
@@ -77,6 +79,11 @@ class Comparison:
     signatures: KnownTargets = field(default_factory=dict)
     engine_problem: str = ""
     measurements: Sequence[Measurement] = ()
+
+    @cached_property
+    def columns(self) -> ComparisonColumns:
+        """The rows by column."""
+        return ComparisonColumns(self.rows)
 
     @property
     def operators(self) -> int:
@@ -128,11 +135,12 @@ def target_names(targets: Sequence[Target]) -> list[str]:
 
 def place_of(targets: Sequence[Target], run: RunId | None) -> int:
     """Return the index of a target, else that of the first on its device, else 0."""
-    ids = [target.run_id for target in targets]
-    if run in ids:
-        return ids.index(run)
-    devices = [run_id.target.device_id for run_id in ids]
-    return devices.index(run.target.device_id) if run and run.target.device_id in devices else 0
+    if run is None:
+        return 0
+    # Of its device alone: to resolve all of many targets takes a while.
+    places = [n for n, of in enumerate(targets) if of.device.id == run.target.device_id]
+    first = places[0] if places else 0
+    return next((place for place in places if targets[place].run_id == run), first)
 
 
 def compare(
@@ -141,7 +149,7 @@ def compare(
     part: Callable[[Comparison], None] = lambda _: None,
     measurements: Sequence[Measurement] = (),
     signatures: UserSignatures = NOTHING_MEASURED,
-    devices_by_id: Mapping[str, Device] = NO_DEVICES,
+    devices_by_id: Mapping[str, Device] = MappingProxyType({}),
 ) -> Comparison:
     """Predict every model on every device; models with a problem get rows without a number.
 
@@ -157,6 +165,9 @@ def compare(
     Raises:
         InputError: the configuration asked for makes no sense.
     """
+    from predictor.services.prediction.engines import usual_engine_problem  # noqa: PLC0415 - after the first frame
+    from predictor.services.prediction.targets import distinct, resolve_targets  # noqa: PLC0415 - after the first frame
+
     started = reported_at = time.perf_counter()
     targets = distinct(_of_library(item, devices_by_id) for item in resolve_targets(devices))
     measured = signatures.of(targets)
@@ -186,9 +197,14 @@ def compare(
         # Each run gives the pace of the next: as many models as fit in the time of a part.
         count = max(1, int(len(chunk) * _PART_S / (now - chunk_started)))
         if done < len(models) and now - reported_at > _PART_S:
-            part(compared_so_far())
+            so_far = compared_so_far()
+            so_far.columns.read()
+            part(so_far)
             reported_at = time.perf_counter()
-    return replace(compared_so_far(), models=tuple(models), seconds=time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    comparison = replace(compared_so_far(), models=tuple(models), seconds=seconds)
+    comparison.columns.read()
+    return comparison
 
 
 def _of_library(target: Target, devices_by_id: Mapping[str, Device]) -> Target:
@@ -208,6 +224,11 @@ def _rows(
     devices_by_id: Mapping[str, Device],
 ) -> Iterator[PredictionRow]:
     """Give the rows of some models, model by model."""
+    from predictor.services.devices.inferred import inferred_sentences  # noqa: PLC0415 - after the first frame
+    from predictor.services.prediction.assumptions import (  # noqa: PLC0415 - after the first frame
+        assumptions_by_prediction,
+    )
+
     by_batch = {
         batch: _predicted(
             [compared.at(batch) for compared in models],
@@ -248,6 +269,8 @@ def _predicted(
     devices_by_id: Mapping[str, Device],
 ) -> Iterator[Prediction]:
     """Give the predictions of models at one batch, all targets of the first model first."""
+    from predictor.services.prediction.predict import predict  # noqa: PLC0415 - after the first frame
+
     good = [compared.model for compared in models if not compared.problem]
     predicted = predict(good, targets, "", measurements, signatures, devices_by_id) if good else ()
     predictions = iter(predicted)

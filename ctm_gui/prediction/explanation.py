@@ -111,6 +111,8 @@ def explain_pair(
     # The engine may know more than the facts state: what was measured.
     with suppress(InputError):
         roofline = roofline_of(model, target, table)
+    # Worked out here, off the window's thread: its views would do so at their first look.
+    _ = table.bounds, table.types, roofline and roofline.reached
     return Explained(
         title=pair_title(prediction.model, target),
         model=prediction.model,

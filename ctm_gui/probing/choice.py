@@ -20,7 +20,7 @@ from predictor.services.signatures.user_signatures import UserSignatures
 class Way(StrEnum):
     """Way of latencies from the target to this program."""
 
-    THIS = "this machine"
+    THIS = "this PC"
     SSH = "a board over SSH"
     KIT = "a kit"
     IMPORT = "an import"

@@ -51,7 +51,7 @@ SELECTOR_SENTENCES = {
     "random": "Drawn by chance, to see what choosing them is worth.",
     ADAPTIVE: "A few first, then those that say most after these; it ends once it is sure enough.",
 }
-_MEASURING = "Measuring this machine's two rates, about 2 s…"
+_MEASURING = "Measuring two rates of this PC, about 2 s…"
 # Typing 12 passes through 1.
 PLAN_DELAY_MS = 250
 

@@ -21,6 +21,7 @@ from ctm_gui.widgets.basic import button, combo_box, fill, fill_box
 from ctm_gui.widgets.fields import NumberBox, line_edit, make_searchable
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
+from predictor.core.text import plural
 from predictor.presentation.wording import shown
 from predictor.probing.importers.registry import FORMATS
 
@@ -210,8 +211,17 @@ class TargetForm(QWidget):
         _refill(self.runtime_box, runtimes if importing else [MEASURED])
         precisions = [p.value for p in Precision] if importing else [Precision.FP32.value]
         _refill(self.precision_box, precisions)
-        self.threads_box.setSpecialValueText("as the file says" if importing else "all cores")
+        self._show_usual_threads()
         self.threads_box.setValue(0)
+
+    def _show_usual_threads(self, *_: object) -> None:
+        """Say what no number stands for: the cores of the device, where they are known."""
+        device = self.device_box.device
+        count = device.threads_in_use(0) if device is not None else 0
+        usual = f"all {plural(count, 'core')}" if count else "all cores"
+        self.threads_box.setSpecialValueText(
+            "as the file says" if self.way is Way.IMPORT else usual
+        )
 
     @property
     def _rows(self) -> Sequence[tuple[str, QWidget, Collection[Way | Source]]]:
@@ -242,7 +252,7 @@ class TargetForm(QWidget):
         tip = "Reference networks are fp32 networks, run by onnxruntime"
         self.runtime_box.setToolTip(tip)
         self.precision_box.setToolTip(tip)
-        self.threads_box.setSpecialValueText("all cores")
+        self._show_usual_threads()
         return form
 
     def _connect(self) -> None:
@@ -258,6 +268,7 @@ class TargetForm(QWidget):
         ):
             edited.connect(self.changed)
         self.address_edit.textChanged.connect(self._note_address)
+        self.device_box.currentTextChanged.connect(self._show_usual_threads)
         self.source_box.currentIndexChanged.connect(lambda _: self._show_rows())
 
 

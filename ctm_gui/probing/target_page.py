@@ -14,7 +14,7 @@ from ctm_gui.widgets import basic
 from ctm_gui.widgets.basic import STRETCH, hbox
 
 _WAY_WORDS = {
-    Way.THIS: ("&This machine", "Networks are measured here, in processes of their own."),
+    Way.THIS: ("&This PC", "Networks are measured here, in processes of their own."),
     Way.SSH: (
         "A board over &SSH",
         "A Linux board with python3, numpy and onnxruntime; files are copied and removed again.",

@@ -18,12 +18,13 @@ import numpy as np
 from PySide6.QtCore import QLineF, QRectF
 from PySide6.QtGui import QTransform
 
-from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_details
+from ctm_gui.operators.rows import operator_details
 from ctm_gui.prediction.explanation import Explained
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray
 from predictor.core.text import plural, uncapitalised
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import number, percent, shown
+from predictor.services.prediction.explain import BOUND_TYPES
 from predictor.services.prediction.roofline import BOUND, NO_ROOF, Roof, Roofline
 
 MIN_PX, MAX_PX = 5.0, 22.0
@@ -195,7 +196,7 @@ class RooflinePoints:
     @cached_property
     def bound(self) -> IndexArray:
         """Index in ``BOUND_TYPES`` of what binds each operator, intp [N]."""
-        return bound_codes(self.explained.table)
+        return self.explained.table.bounds
 
     @cached_property
     def size(self) -> IndexArray:

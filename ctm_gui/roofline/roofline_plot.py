@@ -19,7 +19,6 @@ from PySide6.QtGui import (
     QTransform,
 )
 
-from ctm_gui.operators.rows import BOUND_TYPES
 from ctm_gui.roofline.points import (
     GAP_PX,
     Crowd,
@@ -33,6 +32,7 @@ from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from ctm_gui.widgets.plots import PointPlot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import format_count
+from predictor.services.prediction.explain import BOUND_TYPES
 from predictor.services.prediction.roofline import MEASURED
 
 _ROOF_REACH_PX = 5.0

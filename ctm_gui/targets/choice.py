@@ -143,6 +143,10 @@ class TargetSelection(QObject):
         change(device_id)
         self.devices_changed.emit()
 
+    def has_choice(self, device_id: str) -> bool:
+        """Whether anything but the usual configuration may be chosen of a device."""
+        return any(device_id in of for of in (self.configurations, self.what_ifs, self.variants))
+
     def configuration_of(self, device: Device) -> Configuration:
         """Return the configuration that a device is predicted with."""
         usual = device.configurations[0]
@@ -309,7 +313,9 @@ class TargetSelection(QObject):
 
 def are_same(device: Device, one: Configuration, other: Configuration) -> bool:
     """Whether two configurations are one target: all cores and their number are."""
-    return Target(device, one).run_id == Target(device, other).run_id
+    # Not by their identities, which take ten times as long: a catalogue has thousands of choices.
+    alike = (one.runtime, one.precision, one.batch) == (other.runtime, other.precision, other.batch)
+    return alike and device.threads_in_use(one.threads) == device.threads_in_use(other.threads)
 
 
 def with_first(device: Device, configuration: Configuration) -> Device:

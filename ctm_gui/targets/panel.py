@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup, QPainter, QResizeEvent
@@ -19,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.targets.choice import TargetSelection
-from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
+from ctm_gui.targets.ranking import ConfigurationRanking
 from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.targets.what_if_dialog import WhatIfDialog
@@ -27,7 +28,9 @@ from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, 
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.presentation.wording import target_text
-from predictor.services.prediction.configurations import further_configurations
+
+if TYPE_CHECKING:
+    from ctm_gui.targets.ranking import Ranked
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -330,6 +333,10 @@ def _fill_choices(
 
 def _further_menu(selection: TargetSelection, device: Device, parent: QMenu) -> QMenu:
     """Return a menu of the configurations that a device does not list."""
+    from predictor.services.prediction.configurations import (  # noqa: PLC0415 - after the first frame
+        further_configurations,
+    )
+
     menu = QMenu("Other Runtimes", parent)
     for configuration in further_configurations(device):
         action = menu.addAction(target_text(configuration))

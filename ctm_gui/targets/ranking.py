@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements
 from predictor.core.errors import CtmError
 from predictor.core.records import Configuration, Device, Target
-from predictor.services.prediction.configurations import RankedConfiguration, ranked_configurations
 
-Ranked = Sequence[RankedConfiguration]
+if TYPE_CHECKING:
+    from predictor.services.prediction.configurations import RankedConfiguration
+
+    Ranked = Sequence[RankedConfiguration]
 
 
 class ConfigurationRanking:
@@ -30,6 +33,10 @@ class ConfigurationRanking:
     @staticmethod
     def unpredicted(device: Device, configurations: Iterable[Configuration]) -> Ranked:
         """Return them as they are listed, INT8 behind the others: what is known at once."""
+        from predictor.services.prediction.configurations import (  # noqa: PLC0415 - after the first frame
+            ranked_configurations,
+        )
+
         return ranked_configurations((), device, configurations)
 
     def submit(
@@ -39,6 +46,10 @@ class ConfigurationRanking:
         on_ranked: Callable[[Ranked], None],
     ) -> Task:
         """Rank them by their predictions; the caller cancels what it no longer waits for."""
+        from predictor.services.prediction.configurations import (  # noqa: PLC0415 - after the first frame
+            ranked_configurations,
+        )
+
         # A further batch is read separately: all are compared at the batch of the models.
         distinct = [replace(configuration, batch=0) for configuration in configurations]
         distinct = list(dict.fromkeys(distinct))

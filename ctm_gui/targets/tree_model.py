@@ -18,6 +18,7 @@ from PySide6.QtCore import (
 
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.products import find_products
+from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import Family
 from predictor.core.records import Device
@@ -30,6 +31,7 @@ _ROW_SIZE = QSize(0, 22)
 # Joined once: the view asks a thousand times before its first frame.
 _FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 _NAME_FLAGS = _FLAGS | Qt.ItemFlag.ItemIsUserCheckable
+_ANNOUNCED = 12  # changes in a turn
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -108,7 +110,8 @@ class TargetsTreeModel(QAbstractItemModel):
         self._search = ""
         self._checked_only = False
         self._root = self._build()
-        selection.changed.connect(self._refresh_names)
+        self._checked = frozenset(selection.selected_ids)
+        selection.changed.connect(self._refresh_checks)
         selection.badges_changed.connect(self._refresh_badges)
 
     def set_filter(self, text: str, *, checked_only: bool) -> None:
@@ -265,6 +268,8 @@ class TargetsTreeModel(QAbstractItemModel):
 
     def _chosen_words(self, device: Device) -> str:
         """Return the configuration of a device where it is not the usual one, and its variants."""
+        if not self._selection.has_choice(device.id):
+            return ""  # nearly all of them
         chosen = self._selection.configuration_of(device)
         is_usual = chosen == device.configurations[0]
         parts = [] if is_usual else [target_text(chosen)]
@@ -274,16 +279,41 @@ class TargetsTreeModel(QAbstractItemModel):
             parts.append(f"+{plural(len(variants), 'variant')}")
         return "".join(f" · {words}" for words in parts)
 
-    def _refresh_names(self) -> None:
-        for group in self._groups():
-            self._announce(group.children, Column.NAME)
+    def _refresh_checks(self) -> None:
+        before, self._checked = self._checked, frozenset(self._selection.selected_ids)
+        self._refresh(before ^ self._checked, Column.NAME)
 
     def _refresh_badges(self, device_ids: frozenset[str]) -> None:
-        # Each change costs the view a quarter of a millisecond, and few groups have badges.
-        for group in self._groups():
-            changed = [c for c in group.children if c.device and c.device.id in device_ids]
-            if changed:
-                self._announce(changed, Column.BASIS)
+        self._refresh(device_ids, Column.BASIS)
+
+    def _refresh(self, device_ids: frozenset[str], column: Column) -> None:
+        """Announce that devices, and the groups that they are in, are others in a column.
+
+        Each change of neighbours costs the view a quarter of a millisecond: many come in turns.
+        """
+        changed = [
+            nodes
+            for group in self._groups()
+            if (
+                nodes := [c for c in group.children if any(d.id in device_ids for d in c.devices())]
+            )
+        ]
+        parts = [changed[first:][:_ANNOUNCED] for first in range(0, len(changed), _ANNOUNCED)]
+        if len(parts) > 1:
+            in_turns(self._announcing(self._root, parts, column), self)
+        else:
+            for nodes in changed:
+                self._announce(nodes, column)
+
+    def _announcing(
+        self, root: _Node, parts: Sequence[Sequence[list[_Node]]], column: Column
+    ) -> Iterator[None]:
+        for part in parts:
+            if self._root is not root:
+                return  # its rows are announced as new ones
+            for nodes in part:
+                self._announce(nodes, column)
+            yield
 
     def _groups(self) -> Iterator[_Node]:
         stack = [self._root]

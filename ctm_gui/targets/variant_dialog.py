@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QTimer
 from PySide6.QtWidgets import (
@@ -16,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.targets.choice import TargetSelection, are_same
-from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
+from ctm_gui.targets.ranking import ConfigurationRanking
 from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import combo_box, explain_items, label, vbox
 from ctm_gui.widgets.fields import MAX_BATCH, NumberBox
@@ -27,6 +28,9 @@ from predictor.core.text import plural
 from predictor.graph.model import Model
 from predictor.presentation.wording import shown, target_text
 from predictor.services.prediction.targets import supports
+
+if TYPE_CHECKING:
+    from ctm_gui.targets.ranking import Ranked
 
 _MODEL_BATCH = "model default"
 _BATCHES = (1, 2, 4, 8, 16, 32, 64)

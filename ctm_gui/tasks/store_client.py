@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
@@ -14,8 +14,10 @@ from predictor.core.errors import CtmError, HostError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Measurement
 from predictor.graph.model import Model
-from predictor.services.history.history import History, Recorded
 from predictor.services.signatures.user_signatures import UserSignatures
+
+if TYPE_CHECKING:
+    from predictor.services.history.history import History, Recorded
 
 T = TypeVar("T")
 
@@ -57,21 +59,12 @@ class Recorder(QObject):
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
         """Store the predictions that this session has not stored yet; returns at once."""
-        new = [p for p in predictions if p.latency_ms is not None and _key(p) not in self._recorded]
-        if self._broken or not new:
-            return
-        keys = frozenset(map(_key, new))
-        # Noted before it is stored: the next comparison may come while the transaction waits.
-        self._recorded |= dict.fromkeys(keys)
-        for key in list(islice(self._recorded, max(len(self._recorded) - MAX_RECORDED, 0))):
-            del self._recorded[key]
-        fingerprints = {prediction.fingerprint for prediction in new}
-        about = [model for model in models if model.graph.fingerprint in fingerprints]
-        self._worker.submit(
-            partial(self._store, about, new),
-            on_result=self._on_recorded,
-            on_error=partial(self._on_not_stored, keys),
-        )
+        if not self._broken and predictions:
+            self._worker.submit(
+                partial(self._store, models, predictions),
+                on_result=self._on_recorded,
+                on_error=self.failed.emit,
+            )
 
     def run(
         self,
@@ -105,9 +98,21 @@ class Recorder(QObject):
     def _store(
         self, models: Sequence[Model], predictions: Sequence[Prediction], _: TaskContext
     ) -> Recorded:
-        if self._history is None:
+        from predictor.services.history.history import Recorded  # noqa: PLC0415 - after the first frame
+
+        # Which are new is found out here: to look through thousands would stall the window.
+        new = {_key(p): p for p in predictions if p.latency_ms is not None}
+        new = {key: prediction for key, prediction in new.items() if key not in self._recorded}
+        if self._history is None or not new:
             return Recorded(())
-        return self._history.record(models, predictions)
+        fingerprints = {prediction.fingerprint for prediction in new.values()}
+        about = [model for model in models if model.graph.fingerprint in fingerprints]
+        recorded = self._history.record(about, list(new.values()))
+        # What could not be stored is tried again with the next comparison.
+        self._recorded |= dict.fromkeys(new)
+        for key in list(islice(self._recorded, max(len(self._recorded) - MAX_RECORDED, 0))):
+            del self._recorded[key]
+        return recorded
 
     def _close(self) -> None:
         if self._history is not None:
@@ -119,15 +124,10 @@ class Recorder(QObject):
         self.failed.emit(error)
 
     def _on_recorded(self, recorded: Recorded) -> None:
-        self.recorded.emit(len(recorded.ids))
+        if recorded.ids:
+            self.recorded.emit(len(recorded.ids))
         for error in recorded.refused:
             self.failed.emit(error)
-
-    def _on_not_stored(self, keys: frozenset[Key], error: CtmError) -> None:
-        # The next comparison tries them again.
-        for key in keys:
-            self._recorded.pop(key, None)
-        self.failed.emit(error)
 
 
 def _key(prediction: Prediction) -> Key:

@@ -9,12 +9,13 @@ from typing import Final
 
 import numpy as np
 
-from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_details, operator_unit
+from ctm_gui.operators.rows import operator_details, operator_unit
 from ctm_gui.prediction.explanation import Explained
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import latency_text, percent, shown
+from predictor.services.prediction.explain import BOUND_TYPES
 from predictor.services.prediction.timeline import LANES, Module
 
 # Least heights of rows, and how many times as high they grow where there is room.
@@ -144,7 +145,7 @@ class Strip:
     @cached_property
     def bound(self) -> IndexArray:
         """Index in ``BOUND_TYPES`` of what binds each operator, intp [N]."""
-        return bound_codes(self.explained.table)
+        return self.explained.table.bounds
 
     @cached_property
     def timed(self) -> IndexArray:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from ctm_gui.operators.rows import BOUND_TYPES, operator_unit
+from ctm_gui.operators.rows import operator_unit
 from ctm_gui.timeline.strip import Bars, Row, Strip, module_forms
 from ctm_gui.widgets.axes import (
     AT_LEFT,
@@ -29,6 +29,7 @@ from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.theme import Theme
 from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.view_options import ViewOptions
+from predictor.services.prediction.explain import BOUND_TYPES
 from predictor.services.prediction.timeline import LANES, Module
 
 _NAMES_PX = 84

@@ -12,13 +12,14 @@ from itertools import takewhile
 import numpy as np
 
 from ctm_gui.graph.facts import types_text
-from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_unit
+from ctm_gui.operators.rows import operator_unit
 from ctm_gui.prediction.explanation import Costs, Explained
 from ctm_gui.roofline.points import rate_text
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.text import capitalised, plural, uncapitalised
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import latency_text, number, percent, shape_text, shown
+from predictor.services.prediction.explain import BOUND_TYPES
 from predictor.services.prediction.roofline import NO_ROOF
 from predictor.services.prediction.sensitivity import Sensitivity, change_words
 from predictor.services.prediction.timeline import module_path
@@ -67,7 +68,7 @@ def subject_of(
 ) -> Subject:
     """Return the facts of K operators of an explained pair; of all of them where K is 0."""
     operators = selected if selected.size else np.arange(len(explained.table.names))
-    bounds = bound_codes(explained.table, operators)
+    bounds = explained.table.bounds[operators]
     targets = tuple(costs_on_targets(costs, operators, unit))
     names = [name for name, _, _ in targets]
     target = shown(explained.target)

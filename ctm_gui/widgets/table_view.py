@@ -107,9 +107,15 @@ class GridView(QTableView):
         self._fit.fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share out the new width."""
+        """Share out the new width; a current row that was in view stays there."""
         super().resizeEvent(event)
         self._fit.refit()
+        row = self.visualRect(self.currentIndex())
+        if row.isValid() and 0 <= row.top() < event.oldSize().height():
+            bar = self.verticalScrollBar()
+            below = row.bottom() - self.viewport().height() + 1
+            # Not by scrollTo, which goes to its column as well.
+            bar.setValue(bar.value() + -(-max(below, 0) // row.height()))
 
     @property
     def is_edited(self) -> bool:

@@ -301,6 +301,7 @@ class MainWindow(QMainWindow):
         workspace.shelf.content_changed.connect(self.places.follow)
         workspace.opened.connect(self.settings.add_recent)
         workspace.load_opened.connect(self._open_load)
+        workspace.box_opened.connect(self._open_box)
         language = workspace.language
         language.state_changed.connect(
             lambda: self.models_panel.show_language(language.state.model)
@@ -409,6 +410,11 @@ class MainWindow(QMainWindow):
     def _open_load(self, path: str) -> None:
         self.show_page("load")
         self.central.load.open(Path(path))
+
+    def _open_box(self, path: str) -> None:
+        self.show_page("load")
+        models = [entry.path for entry in self.workspace.shelf.entries]
+        self.central.load.add_box(Path(path), models)
 
     def _on_details(self, device_id: str) -> None:
         self.central.show_device(device_id)

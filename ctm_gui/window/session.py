@@ -24,7 +24,6 @@ from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.services.devices.former_defaults import DEFAULTS_VERSION, former_defaults
-from predictor.services.generation.token_rates import request_of
 from predictor.services.models.files import absolute
 from predictor.services.serving.records import Limits
 
@@ -114,6 +113,8 @@ def restore_language(workspace: Workspace, settings: Settings) -> None:
         return
     with suppress(ValueError):  # of another version of the program
         rate, first, token = (_stated(document, name) for name in _LOAD)
+        from predictor.services.generation.token_rates import request_of  # noqa: PLC0415 - after the first frame
+
         state = LanguageState(None, request_of(document), rate, Limits(first, token))
         workspace.restore_language(path, state)
 

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
@@ -24,20 +25,17 @@ from ctm_gui.window.messages import MessageLog
 from predictor.core.errors import CtmError, InputError
 from predictor.core.memory import release_memory
 from predictor.core.records import Device
-from predictor.formats.suffixes import SUFFIXES
+from predictor.formats.suffixes import GGUF, SUFFIXES
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.history.history import History
+from predictor.services.loads.box_files import is_box_file
 from predictor.services.models.files import FoundFiles, absolute, find_model_files
 from predictor.services.models.ingestion import IngestionWorker
-from predictor.services.models.language import (
-    GGUF,
-    LanguageModel,
-    is_language_file,
-    language_model_of,
-    read_language_model,
-)
 
-DEVICE_SUFFIX = ".json"
+if TYPE_CHECKING:
+    from predictor.services.history.history import History
+    from predictor.services.models.language import LanguageModel
+
+DEVICE_SUFFIX = BOX_SUFFIX = ".json"  # which of them a file is, its schema says
 PROJECT_SUFFIX = ".ctmproject"
 LOAD_SUFFIX = ".toml"
 LANGUAGE_SUFFIXES = (".json", ".safetensors", GGUF)  # of configurations and what is beside them
@@ -58,7 +56,7 @@ class Workspace(QObject):
     ``comparison_changed`` is emitted when ``comparison`` changes; ``activity_changed`` when
     searching, reading or predicting begins or ends; ``opened`` gives the paths that were added,
     ``language_opened`` is emitted when the user opened a language model; ``load_opened`` gives the
-    path of a load file that the user opened.
+    path of a load file that the user opened, ``box_opened`` that of a box.
 
     Attributes:
         comparison: the last one.
@@ -80,6 +78,7 @@ class Workspace(QObject):
     opened = Signal(object)
     language_opened = Signal()
     load_opened = Signal(str)
+    box_opened = Signal(str)
 
     def __init__(
         self,
@@ -168,14 +167,16 @@ class Workspace(QObject):
         """Add model files, and those inside folders; they are searched off the window's thread.
 
         Device files become devices of the user's, projects are taken over; the configuration of a
-        language model, and a decoder among the model files, open in the Language tab; load files
-        on the page Load.
+        language model, and a decoder among the model files, open in the Language tab; files of
+        loads and boxes on the page Load.
         """
         loads = [path for path in paths if path.lower().endswith(LOAD_SUFFIX)]
-        for path in loads:
-            self.load_opened.emit(path)
-            self.opened.emit([path])
-        further = [path for path in paths if path not in loads]
+        boxes = [path for path in paths if path.lower().endswith(BOX_SUFFIX) and is_box_file(path)]
+        for opened, of_kind in ((self.load_opened, loads), (self.box_opened, boxes)):
+            for path in of_kind:
+                opened.emit(path)
+                self.opened.emit([path])
+        further = [path for path in paths if path not in {*loads, *boxes}]
         paths = [path for path in further if not self._open_language_file(path)]
         devices = [path for path in paths if path.lower().endswith(DEVICE_SUFFIX)]
         projects = [path for path in paths if path.lower().endswith(PROJECT_SUFFIX)]
@@ -194,7 +195,11 @@ class Workspace(QObject):
 
     def _open_language_file(self, path: str) -> bool:
         """Open a configuration; whether a path is one, or another file of a language model."""
-        if not path.lower().endswith(LANGUAGE_SUFFIXES) or not is_language_file(path):
+        if not path.lower().endswith(LANGUAGE_SUFFIXES):
+            return False
+        from predictor.services.models.language import is_language_file, read_language_model  # noqa: PLC0415 - after the first frame
+
+        if not is_language_file(path):
             return False
 
         def show(model: LanguageModel) -> None:
@@ -213,6 +218,8 @@ class Workspace(QObject):
 
     def _read_gguf(self, path: str, then: Callable[[LanguageModel], None]) -> None:
         """Read a GGUF file off the window's thread: the vocabulary in its header takes a while."""
+        from predictor.services.models.language import read_language_model  # noqa: PLC0415 - after the first frame
+
         self._finder.submit(
             lambda _: read_language_model(path), on_result=then, on_error=self.messages.error
         )
@@ -223,6 +230,8 @@ class Workspace(QObject):
 
     def restore_language(self, path: str, state: LanguageState) -> None:
         """Show the language model of the last session; of an open ONNX file once that is read."""
+        from predictor.services.models.language import read_language_model  # noqa: PLC0415 - after the first frame
+
         restore = partial(self.language.restore, state)
         if path.lower().endswith(SUFFIXES):
             self._decoders[path] = restore
@@ -325,6 +334,8 @@ class Workspace(QObject):
         model = entry.model
         if model is None or entry.path not in self._decoders:
             return
+        from predictor.services.models.language import language_model_of  # noqa: PLC0415 - after the first frame
+
         take = self._decoders.pop(entry.path)
 
         def take_decoder(decoder: LanguageModel | None) -> None:
@@ -402,7 +413,7 @@ class Workspace(QObject):
         if closed > LARGE_OPERATORS or (closed and not comparison.models):
             self._release_timer.start()
         self.comparison = comparison
-        self.selection.set_badges(_badges(comparison))
+        self.selection.set_badges(comparison.columns.badges)
         self.comparison_changed.emit()
         self.activity_changed.emit()
 
@@ -416,16 +427,3 @@ def _problem(entry: ModelEntry) -> str:
     if entry.state is ModelState.FAILED and entry.error is not None:
         return why(entry.error)
     return ""
-
-
-def _badges(comparison: Comparison) -> dict[str, tuple[str, str]]:
-    """Return, by device, the basis of its numbers; a number wins over a missing one."""
-    badges: dict[str, tuple[str, str]] = {}
-    for row in comparison.rows:
-        prediction = row.prediction
-        if prediction.basis is not None:
-            sentence = f"The numbers are {prediction.basis.words} ({prediction.engine})."
-            badges[prediction.device_id] = (prediction.basis.words, sentence)
-        else:
-            badges.setdefault(prediction.device_id, ("no number", prediction.problem))
-    return badges

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtWidgets import QDialog
-from scenes import Scene, sample_models, show_graph, show_learned, show_report
+from scenes import Scene, sample_models, show_graph, show_learned, show_load, show_report
 from waiting import wait
 
 from ctm_gui.application import Application
@@ -65,5 +65,6 @@ HELP_SCENES = (
     Scene("timeline", _timeline, in_help=True),
     Scene("attention", _attention, in_help=True),
     Scene("learned", _learned, in_help=True),
+    Scene("load", show_load, in_help=True),
     Scene("report", show_report, of=QDialog, sized=False, in_help=True),
 )

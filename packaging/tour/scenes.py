@@ -190,8 +190,8 @@ def _choose(app: Application, _: Path) -> None:
     wait(lambda: app.window.central.choice.settled)
 
 
-def _box_load(app: Application, _: Path) -> None:
-    """Open the load of four cameras that ships."""
+def show_load(app: Application, _: Path) -> None:
+    """Open the load of four cameras that ships, on its page."""
     app.window.open_paths([str(resources_dir() / "loads" / "four-cameras.toml")])
     wait(lambda: app.window.central.load.answer is not None)
     turn(2 * REPAINT_MS)
@@ -423,7 +423,7 @@ SCENES = (
     Scene("10c-pareto", _pareto),
     Scene("10d-what-changed", _what_changed),
     Scene("10e-choose", _choose),
-    Scene("10j-box-load", _box_load),
+    Scene("10j-box-load", show_load),
     Scene("10f-clocks", _clocks),
     Scene("10g-sweep", _sweep),
     Scene("10h-language-model", _language_model),

@@ -73,6 +73,7 @@ def _row(option: Option) -> dict[str, object]:
         "latency_ms": prediction.latency_ms,
         "low80_ms": prediction.low80_ms,
         "high80_ms": prediction.high80_ms,
+        "items_per_s": option.rate and option.rate.per_s,
         "watts": option.watts,
         "memory_mb": option.memory_mb,
         "on_front": option.on_front,
@@ -85,6 +86,7 @@ def choose(
     *,
     max_ms: float | None = None,
     min_fps: float | None = None,
+    min_throughput: float | None = None,
     max_watts: float | None = None,
     max_memory_mb: float | None = None,
     percentile: int = MEDIAN,
@@ -112,7 +114,8 @@ def choose(
     Args:
         models: models of ``load`` or what it takes, alone or in a list; or one language model.
         max_ms: latency of one run.
-        min_fps: items a second.
+        min_fps: items a second of one run after the other.
+        min_throughput: items a second with as many runs at once as the runtime would choose.
         max_watts: power that the device is stated to draw.
         max_memory_mb: weights and activations, in 1e6 bytes.
         percentile: of the runs that have to keep ``max_ms``: 50, 90 or 99.
@@ -140,7 +143,7 @@ def choose(
     path = None if store is None else Path(store)
     of_language = (min_tokens_per_s, max_ttft_ms, max_joules, max_cost)
     if isinstance(models, str | os.PathLike) and names_language_model(os.fspath(models)):
-        of_networks = (max_ms, min_fps, max_watts, max_memory_mb, *precisions)
+        of_networks = (max_ms, min_fps, min_throughput, max_watts, max_memory_mb, *precisions)
         _check_none(of_networks, "max_ms and others are no limits of a language model")
         all_devices = catalogue(path).devices if devices is None else devices_of(devices, path)
         read = read_language_model(models, reader())
@@ -164,7 +167,14 @@ def choose(
             path,
         )
     _check_none(of_language, "min_tokens_per_s and others are limits of a language model")
-    budget = Budget(max_ms, min_fps, max_watts, max_memory_mb, percentile)
+    budget = Budget(
+        max_ms=max_ms,
+        min_fps=min_fps,
+        max_watts=max_watts,
+        max_memory_mb=max_memory_mb,
+        percentile=percentile,
+        min_throughput=min_throughput,
+    )
     try:
         wanted = Wanted(
             tuple(runtimes), tuple(map(Precision, precisions)), tuple(map(Family, families))

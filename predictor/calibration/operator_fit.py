@@ -181,26 +181,28 @@ class OperatorFit:
         common = prior.shift**2 + prior.state**2 * (
             observed.network[:, None] == observed.network[None]
         )
+        common += np.diag(observed.noise**2)
+        members = observed.members
         for _ in range(_ROUNDS):
             times = parts * np.exp(log_factors + shift)
-            total = observed.members @ times.sum(axis=1)
-            # The shares are the derivatives of ln(sum) by the log factors: the linearisation.
-            shares = observed.members[:, :, None] * times / total[:, None, None]  # [n, U, P]
-            crossed = [between @ part.T for part in shares.transpose(2, 0, 1)]
-            covariance = common + np.diag(observed.noise**2)
-            covariance += sum(shares[:, :, part] @ product for part, product in enumerate(crossed))
+            total = members @ times.sum(axis=1)
+            # The derivatives of ln(sum) by the log factors, members x times / total, are the
+            # linearisation: [n, U, P] in full, and never made.
+            of_sums = members @ (between * (times @ times.T)) @ members.T
+            covariance = common + of_sums / np.outer(total, total)
             off = observed.log_ms - np.log(total) + (shift - usual)
-            off += (shares * log_factors).sum(axis=(1, 2))
-            root = np.linalg.cholesky(covariance)
-            solved = np.linalg.solve(root.T, np.linalg.solve(root, off))
+            off += members @ (times * log_factors).sum(axis=1) / total
+            solved = np.linalg.solve(covariance, off)
             before = log_factors + shift
             shift += _STEP * (usual + prior.shift**2 * float(solved.sum()) - shift)
-            weights += _STEP * (np.einsum("nup,n->up", shares, solved) - weights)
+            weights += _STEP * (times * (members.T @ (solved / total))[:, None] - weights)
             # From U x P weights, so that new operators need only their covariance with these.
             log_factors = np.clip(between @ weights, -_MAX_LOG_FACTOR, _MAX_LOG_FACTOR)
             if np.abs(log_factors + shift - before).max() < _SETTLED:
                 break
-        self._shift, self._root, self._shares, self._weights = shift, root, shares, weights
+        self._shift, self._weights = shift, weights
+        self._whitener = np.linalg.inv(np.linalg.cholesky(covariance))  # for all graphs to come
+        self._times, self._shares = times, members / total[:, None]
 
     def predict(self, work: RatedOperators) -> GraphTimes:
         """Return the posterior for a graph; it has an operator at least."""
@@ -229,11 +231,9 @@ class OperatorFit:
         shares = times_ms / max(float(times_ms.sum()), _MIN_MS)
         inside = prior.covariance(work, work)
         across = prior.covariance(self._work, work)
-        variance, crossed = prior.shift**2, np.full(len(self._root), prior.shift**2)
-        for part, share in enumerate(shares.T):
-            variance += float(share @ inside @ share)
-            crossed = crossed + self._shares[:, :, part] @ (across @ share)
-        white = np.linalg.solve(self._root, crossed)
+        variance = prior.shift**2 + float((inside * (shares @ shares.T)).sum())
+        of_operators = (self._times * (across @ shares)).sum(axis=1)
+        white = self._whitener @ (prior.shift**2 + self._shares @ of_operators)
         left = max(variance - float(white @ white), 0.0)
         return float(np.sqrt(left + prior.misfit**2))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import RATE_METRIC, Family
@@ -37,6 +38,9 @@ from predictor.cost.rates.runs import (
 )
 from predictor.presentation.wording import runs_text
 
+NOT_SUPPORTED: Final = "not supported"
+"""Begins the problem of a configuration that a device does not run."""
+
 
 def check_supported(device: Device, configuration: Configuration) -> None:
     """Refuse a configuration that ``device`` cannot run.
@@ -62,7 +66,7 @@ def not_supported(device: Device, name: str) -> InputError:
     runs = runs_text(device.configurations) or "nothing"
     return InputError(
         device.id,
-        f"not supported: {printable(device.name)} does not run {printable(name)}; "
+        f"{NOT_SUPPORTED}: {printable(device.name)} does not run {printable(name)}; "
         f"it runs, best first: {runs}",
         "choose one of these or another device",
     )

@@ -115,7 +115,7 @@ class _Fields:
             id=self._text("id", _ID),
             name=self._text("name"),
             units=self._units(),
-            mode=self._text("mode") if "mode" in self._content else "",
+            mode=self._text("mode") if self._content.get("mode", "") != "" else "",
             power_w=self._number("power_w"),
             host_cores=None if cores is None else round(cores),
             price=self._number("price"),

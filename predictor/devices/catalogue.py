@@ -55,12 +55,13 @@ class ShippedDevices(Mapping[str, Device]):
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = os.fspath(folder or devices_dir())
+        self._read = _read_once if folder is None else _read_trusted
         self._devices: dict[str, Device | None] = dict.fromkeys(_names(self._folder))
 
     def __getitem__(self, device_id: str) -> Device:
         device = self._devices[device_id]
         if device is None:
-            device = self._devices[device_id] = _read_trusted(self._folder, device_id)
+            device = self._devices[device_id] = self._read(self._folder, device_id)
         return device
 
     def __contains__(self, device_id: object) -> bool:
@@ -89,7 +90,7 @@ def shipped_devices(folder: Path | None = None) -> tuple[Device, ...]:
 def device_name(device_id: str) -> str:
     """Return the name of a shipped device, of another one the id itself."""
     try:
-        return _read_trusted(os.fspath(devices_dir()), device_id).name
+        return _read_once(os.fspath(devices_dir()), device_id).name
     except InputError:
         return device_id
 
@@ -156,6 +157,15 @@ def _read_trusted(folder: str, name: str) -> Device:
         pass
     # The checks accept rare fields, and name the one that is wrong.
     return _read_checked(folder, name).device
+
+
+@lru_cache(maxsize=4096)
+def _read_once(folder: str, name: str) -> Device:
+    """Return a shipped device: the same for every catalogue, so that its targets are known again.
+
+    Nothing writes the shipped files while the program runs; a damaged one is read again.
+    """
+    return _read_trusted(folder, name)
 
 
 def _trusted(content: dict[str, Any]) -> Device:

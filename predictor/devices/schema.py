@@ -28,6 +28,7 @@ from predictor.devices.neusight import is_neusight, to_device_object
 from predictor.devices.strict_json import read_object
 
 SCHEMA = "ctm-hcv/1"
+BOX_SCHEMAS = "ctm-box/"  # with which those of box files begin
 MAX_CLUSTERS = 16
 MAX_CONFIGURATIONS = 64
 MAX_METRICS = 200
@@ -214,9 +215,14 @@ def device_to_json(
 def _check_schema(content: Mapping[str, object], place: fields.Place) -> None:
     if "schema" not in content:
         raise fields.Place(place.subject, "this JSON").wrong(
-            f'is not a device file (it has no field "schema": "{SCHEMA}")', "choose a device file"
+            f'is not a device file (it has no field "schema": "{SCHEMA}")',
+            "choose the file of a device, a box, a load or a model",
         )
     schema = fields.check_text(content["schema"], place.at("schema"), fields.MAX_NAME)
+    if schema.startswith(BOX_SCHEMAS):
+        raise place.at("schema").wrong(
+            "is that of a box", "name a device; ctm load and ctm choose --load take a --box"
+        )
     if schema != SCHEMA:
         raise place.at("schema").wrong(
             f'is "{schema}", which this version cannot read', f'use a file of schema "{SCHEMA}"'

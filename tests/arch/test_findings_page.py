@@ -23,4 +23,5 @@ def test_the_tests_of_a_finding_are_there(number: str, proof: str) -> None:
 
 
 def test_no_finding_is_left_out() -> None:
-    assert [int(number) for number, _ in ROWS] == list(range(1, 21))
+    later = [6, 9, 16, 17, 19]  # of another walk
+    assert [int(number) for number, _ in ROWS] == [*range(1, 21), *later]

@@ -320,7 +320,7 @@ def test_the_whole_is_all_checks_the_timings_alone_and_the_rest_on_two_processes
     assert started == [
         "python -m ruff check .",
         "python -m ruff format --check .",
-        "python -m mypy",
+        "python -m mypy -n 2",
         "lint-imports",
         TIMING,
         OTHERS,
@@ -344,7 +344,7 @@ def test_fast_is_all_checks_and_the_units_but_the_slow(
     assert started[4:] == ["python -m pytest tests/unit -m not slow -n 2 --dist worksteal"]
 
 
-@pytest.mark.parametrize("failing", ["python -m mypy", TIMING, OTHERS])
+@pytest.mark.parametrize("failing", ["python -m mypy -n 2", TIMING, OTHERS])
 def test_a_part_that_fails_fails_the_whole_and_the_rest_still_runs(
     run: ModuleType, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
@@ -360,7 +360,7 @@ def test_research_has_checks_and_tests_of_its_project(
     started, _ = commands_of_tests(run, monkeypatch, ["--research"])
 
     assert started[2:] == [
-        "python -m mypy --config-file research/pyproject.toml",
+        "python -m mypy -n 2 --config-file research/pyproject.toml",
         "lint-imports --config research/pyproject.toml",
         "python -m pytest research/tests -n 2 --dist worksteal",
     ]

@@ -56,6 +56,14 @@ def add_choose(parser: Parser) -> None:
         help="in place of models: streams and pipelines, as for ctm load; ranks boxes in their "
         "modes, or each --device as a box, by whether they carry it and their watts",
     )
+    parser.add_argument(
+        "--box",
+        action="append",
+        default=[],
+        metavar="ID|BOX.json",
+        help="with --load: a box to try, yours among them, in place of those that ship; may be "
+        "repeated",
+    )
     _add_budget(parser)
     _add_wanted(parser)
     _add_language(parser)
@@ -80,6 +88,13 @@ def _add_budget(parser: Parser) -> None:
         type=positive_float,
         metavar="X",
         help="items a second; up to 16 times the batch is tried for it",
+    )
+    budget.add_argument(
+        "--min-throughput",
+        type=positive_float,
+        metavar="X",
+        help="items a second with as many runs at once as the runtime would choose, as ctm predict "
+        "--throughput has them; of one run after the other where nothing shows what several bring",
     )
     budget.add_argument(
         "--max-watts",
@@ -203,6 +218,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
             "it needs models, or a load",
             "name a model file and a limit, or --load LOAD.toml",
         )
+    if options.box and options.load is None:
+        raise InputError("--box", "it is what a load runs on", "state a load: --load LOAD.toml")
     if options.load is not None:
         from predictor.cli.choose.load import choose_by_load  # noqa: PLC0415  # NumPy
 

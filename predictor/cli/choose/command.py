@@ -34,11 +34,12 @@ _OF_LATENCY = ("latency_ms", "low80_ms", "high80_ms", "p90_ms", "p99_ms", "basis
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
     """Judge every option by the budget and print the best ones; nothing is stored."""
     budget = Budget(
-        options.max_ms,
-        options.min_fps,
-        options.max_watts,
-        options.max_memory_mb,
-        options.percentile,
+        max_ms=options.max_ms,
+        min_fps=options.min_fps,
+        max_watts=options.max_watts,
+        max_memory_mb=options.max_memory_mb,
+        percentile=options.percentile,
+        min_throughput=options.min_throughput,
     )
     catalogue = open_catalogue(options, console, networks=True)
     requested = named_devices(options.device, catalogue, console) or catalogue.devices
@@ -95,7 +96,7 @@ def _text(choice: Choice, names: Sequence[str], places: Sequence[int]) -> str:
     percentile = choice.budget.percentile
     tail = () if percentile == MEDIAN else (f"P{percentile} ms",)
     headers = ("Device", "Configuration", "Mode", "Chance", "P50 ms", "80 % interval", *tail)
-    headers += ("W", "MB", "")
+    headers += (*(() if choice.budget.min_throughput is None else ("Items/s",)), "W", "MB", "")
     parts = [choice.sentence, render_table(headers, rows, "   " + "r" * (len(headers) - 4))]
     if choice.without_tail:
         parts.append(choice.without_tail)
@@ -110,7 +111,7 @@ def _text(choice: Choice, names: Sequence[str], places: Sequence[int]) -> str:
 
 
 def _row(option: Option) -> tuple[str, ...]:
-    p = option.prediction
+    p, rate = option.prediction, option.rate
     return (
         shortened(option.target.device.name, NAME_COLUMNS),
         option.runs,
@@ -119,6 +120,7 @@ def _row(option: Option) -> tuple[str, ...]:
         p50_number(p),
         interval_text(p, LatencyUnit.MS),
         *(() if option.percentile == MEDIAN else (number(option.tail_ms),)),
+        *((number(None if rate is None else rate.per_s),) if option.rates else ()),
         number(option.watts),
         number(option.memory_mb),
         printable(option.remark),
@@ -152,6 +154,7 @@ def _document(choice: Choice, names: Sequence[str], places: Sequence[int]) -> di
 
 
 def _option(option: Option, names: Sequence[str]) -> dict[str, object]:
+    rates = option.rates or [None] * len(names)
     return {
         "device": option.target.device.id,
         "configuration": asdict(option.prediction.configuration),
@@ -170,7 +173,8 @@ def _option(option: Option, names: Sequence[str]) -> dict[str, object]:
                 "model": name,
                 **{field: getattr(p, field) for field in _OF_LATENCY},
                 "unsupported": list(p.unsupported.types) if p.unsupported else [],
+                "throughput": rate and asdict(rate),
             }
-            for name, p in zip(names, option.predictions, strict=True)
+            for name, p, rate in zip(names, option.predictions, rates, strict=True)
         ],
     }

@@ -29,7 +29,15 @@ from predictor.services.models.language import read_language_model
 from predictor.services.serving.prices import stated_prices
 
 _SCHEMA = "ctm-language-choice/1"
-_OF_NETWORKS = ("max_ms", "min_fps", "max_watts", "max_memory_mb", "precision", "times_batch")
+_OF_NETWORKS = (
+    "max_ms",
+    "min_fps",
+    "min_throughput",
+    "max_watts",
+    "max_memory_mb",
+    "precision",
+    "times_batch",
+)
 _COLUMNS = (
     *("Device", "Runtime", "Weights", "Chance", "First token ms", "Tokens/s"),
     *("J/token", "80 %", "Cost/1e6", "80 %", ""),

@@ -14,7 +14,7 @@ from predictor.cli.progress import progress_on
 from predictor.cli.tables import render_table
 from predictor.core.text import printable
 from predictor.presentation.wording import number
-from predictor.services.loads.boxes import all_boxes, box_entry, box_of_devices
+from predictor.services.loads.boxes import all_boxes, box_entry, box_of_devices, named_box
 from predictor.services.loads.choice import BoxChoice, Candidate, choose_box
 from predictor.services.loads.load_file import read_load
 from predictor.services.loads.models import model_paths
@@ -33,7 +33,9 @@ def choose_by_load(options: argparse.Namespace, console: Console) -> int:
     catalogue = open_catalogue(options, console)
     devices = named_devices(options.device, catalogue, console)
     devices += [device for device in catalogue.devices if device.family in options.family]
-    boxes = [box_of_devices([device]) for device in devices] or list(all_boxes(catalogue))
+    boxes = [named_box(text, catalogue) for text in options.box]
+    boxes += [box_of_devices([device]) for device in devices]
+    boxes = boxes or list(all_boxes(catalogue))
     models = models_of(paths)
     with closing(PredictionStore(options.store)) as store:
         evidence = evidence_of(options, load, boxes, models, store)

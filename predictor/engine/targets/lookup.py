@@ -99,14 +99,12 @@ class MeasuredTarget:
 
     Attributes:
         target: the target.
-        fit: level and shape.
         tuning: the network after FiLM fine-tuning; None where it stays as it ships.
         operators: fit to the times of its operators; None where none was timed.
         bound_factor: part of the physical bound that holds.
     """
 
     target: Target
-    fit: UserFit
     tuning: Tuning | None
     operators: OperatorFit | None
     bound_factor: float
@@ -127,6 +125,7 @@ class TargetLookup:
         self._plain: IdentityCache[TargetModels] = IdentityCache(_LISTS)
         self._by_user: IdentityCache[TargetModels] = IdentityCache(_LISTS)
         self._measured: IdentityCache[MeasuredTarget] = IdentityCache(_MEASURED_TARGETS)
+        self._fits: IdentityCache[UserFit] = IdentityCache(_MEASURED_TARGETS)
 
     def models(
         self, targets: Sequence[Target], measured: Mapping[TargetId, TargetMeasurements]
@@ -137,7 +136,7 @@ class TargetLookup:
         """
         devices = {target.device.id: target.device for target in targets} if measured else {}
         by_user = {
-            key: self._after(Target(devices[key.device_id], key.configuration), values)
+            key: self._fit(Target(devices[key.device_id], key.configuration), values)
             for key, values in measured.items()
             if key.device_id in devices and len(values.graphs)
         }
@@ -154,7 +153,7 @@ class TargetLookup:
         self,
         targets: Sequence[Target],
         measured: Mapping[TargetId, TargetMeasurements],
-        by_user: Mapping[TargetId, MeasuredTarget],
+        by_user: Mapping[TargetId, UserFit],
     ) -> TargetModels:
         """Return the models of targets after the user's measurements of some of their devices."""
         places = {
@@ -168,7 +167,7 @@ class TargetLookup:
         for place, user in places.items():
             states[place] = states[place].measured()
             factors[place] = user.bound_factor
-        estimates = self._estimate.of(targets, [user.fit for user in by_user.values()])
+        estimates = self._estimate.of(targets, list(by_user.values()))
         return TargetModels(states, self._families(estimates, places), factors)
 
     def _shipped(self, targets: Sequence[Target]) -> TargetModels:
@@ -215,18 +214,25 @@ class TargetLookup:
         return None
 
     def _after(self, target: Target, measured: TargetMeasurements) -> MeasuredTarget:
-        """Return a target after the user's measurements."""
+        """Return a target after the user's measurements of it."""
         return self._measured.get(
             (measured, target.device),
-            lambda: self._fitted(target, measured),
+            lambda: self._measured_target(target, measured),
             target.configuration,
         )
 
-    def _fitted(self, target: Target, measured: TargetMeasurements) -> MeasuredTarget:
+    def _fit(self, target: Target, measured: TargetMeasurements) -> UserFit:
+        """Return level and shape of a target by the user's measurements."""
+        return self._fits.get(
+            (measured, target.device),
+            lambda: self._estimate.fitted(target, measured.graphs, measured.latency_ms),
+            target.configuration,
+        )
+
+    def _measured_target(self, target: Target, measured: TargetMeasurements) -> MeasuredTarget:
         bound = self.roofline.predict(measured.graphs, [target], {}).bound_ms[:, 0]
         return MeasuredTarget(
             target,
-            self._estimate.fitted(target, measured.graphs, measured.latency_ms),
             self.network.tuning(target, measured),
             operator_fit(measured, target, self.works),
             _bound_factor(bound, measured.latency_ms),

@@ -47,9 +47,10 @@ class OperatorDesign:
         size = work.parts_ms.sum(axis=1)
         often = np.stack([np.bincount(where[where >= 0], minlength=len(work)) for where in places])
         shares = often * size / np.maximum((often * size).sum(axis=1, keepdims=True), _MIN_MS)
-        # [D + N + A, D]: each operator alone, then each network as the sum of its shares.
-        weights = np.vstack([np.eye(len(work)), shares])
-        self._covariance = weights @ self._of_operators(work) @ weights.T
+        # Each operator alone, then each network as the sum of its shares.
+        alone = self._of_operators(work)
+        across = shares @ alone
+        self._covariance = np.block([[alone, across.T], [across, across @ shares.T]])
         # Rows of the covariance that a profiled network reads: its operators, and their sum.
         self._reading_rows = [
             np.append(np.flatnonzero(row), len(work) + place)

@@ -17,11 +17,15 @@ from predictor.core.text import plural
 from predictor.presentation import wording
 from predictor.presentation.verdict import Verdict, likelihood
 from predictor.services.choose.options import Budget, Options, tails_of
+from predictor.services.choose.rates import Rates
 from predictor.services.choose.rows import Row
 from predictor.services.choose.settle import NextMeasurement
+from predictor.services.prediction.throughput import ALONE, Throughput
 
 _HOPELESS: Final = 0.01
 _LIMITED: Final = "a lower limit, operators of unknown cost are missing from it"
+
+_ONE_RUN: Final = "items/s of one run after the other"
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -44,6 +48,7 @@ class Option:
         on_front: whether no other option is better in latency, watts and memory at once.
         needs_quantising: whether a model is to be quantised for it.
         broken: limits other than of time that it exceeds, in words.
+        rates: items a second of the models with several runs at once; empty where none is limited.
     """
 
     target: Target
@@ -58,6 +63,7 @@ class Option:
     on_front: bool
     needs_quantising: bool
     broken: tuple[str, ...]
+    rates: tuple[Throughput | None, ...] = ()
 
     @property
     def is_lower_limit(self) -> bool:
@@ -93,6 +99,11 @@ class Option:
         return self.prediction.tail_ms(self.percentile)
 
     @property
+    def rate(self) -> Throughput | None:
+        """Items a second of the model with the smallest chance; None where none is limited."""
+        return self.rates[self.slowest] if self.rates else None
+
+    @property
     def remark(self) -> str:
         """The limits that it breaks, what is not known or run, its place on the front."""
         refused = {p.unsupported for p in self.predictions if p.unsupported is not None}
@@ -103,6 +114,8 @@ class Option:
             words.insert(0, wording.UNSTABLE)
         if self.tail_ms is None:
             words.append(f"P{self.percentile} not known, judged by P50")
+        if self.rate is not None and self.rate.evidence == ALONE:
+            words.append(_ONE_RUN)
         return "; ".join([*words, "Pareto front"] if self.on_front else words)
 
     @property
@@ -128,6 +141,7 @@ class Choice:
         slowest: int [N], the model with the smallest chance.
         watts, memory_mb: float64 [N], NaN where not known.
         broken: limits other than of time that are exceeded, by place.
+        rates: of each model, M, where items a second are limited; else empty.
         order: int [K], places of the options with a number, the best first.
         settling: the measurement that would change the choice most; None where nothing would.
     """
@@ -144,16 +158,20 @@ class Choice:
     memory_mb: Floats
     broken: Mapping[int, tuple[str, ...]]
     order: Places
+    rates: Sequence[Rates] = ()
     settling: NextMeasurement | None = None
 
     def option(self, place: int) -> Option:
         """Return one option."""
+        predictions = tuple(row.prediction(place) for row in self.rows)
+        pairs = zip(self.rates, predictions, strict=False)
         return Option(
             target=self.options.target(place),
             mode=self.options.point(place),
             batch=int(self.rows[0].batch[place]),
             chance=float(self.chance[place]),
-            predictions=tuple(row.prediction(place) for row in self.rows),
+            predictions=predictions,
+            rates=tuple(rates.rate(place, prediction) for rates, prediction in pairs),
             slowest=int(self.slowest[place]),
             watts=_stated(self.watts[place]),
             memory_mb=_stated(self.memory_mb[place]),
@@ -279,9 +297,11 @@ class Choice:
         if prediction.bound_ms is not None and prediction.bound_ms > limit:
             return f"no run there can be under {wording.number(prediction.bound_ms)} ms"
         low = prediction.low80_ms
-        if low is not None and low <= limit:
-            return f"its chance is {likelihood(best.chance)}"
-        if self.budget.percentile != MEDIAN and (prediction.latency_ms or 0) <= limit:
+        rate, limit_per_s = best.rate, self.budget.min_throughput
+        if rate is not None and limit_per_s is not None and rate.per_s < limit_per_s:
+            return f"it makes {wording.number(100 * rate.per_s / limit_per_s)} % of the items"
+        is_under = low is not None and low <= limit
+        if is_under or (self.budget.percentile != MEDIAN and (prediction.latency_ms or 0) <= limit):
             return f"its chance is {likelihood(best.chance)}"
         return f"its P50 is {wording.number((prediction.latency_ms or 0) / limit)} times the limit"
 
@@ -308,6 +328,8 @@ def _numbers(option: Option) -> str:
     parts = [f"{which}P50 {wording.p50_text(p)}{interval}"]
     if option.percentile != MEDIAN and option.tail_ms is not None:
         parts.append(f"P{option.percentile} {wording.number(option.tail_ms)} ms")
+    if option.rate is not None:
+        parts.append(f"{wording.number(option.rate.per_s)} items/s")
     if option.watts is not None:
         parts.append(f"{wording.number(option.watts)} W")
     if option.memory_mb is not None:

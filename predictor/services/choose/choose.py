@@ -18,6 +18,7 @@ from predictor.graph.model import Model
 from predictor.services.choose.chances import joint_chance
 from predictor.services.choose.choice import Choice
 from predictor.services.choose.options import POWER, Budget, Options, tails_of
+from predictor.services.choose.rates import Rates, rates_of, with_rates
 from predictor.services.choose.rows import Row, row_of
 from predictor.services.choose.settle import CONSIDERED, NextMeasurement, next_measurement
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets
@@ -59,6 +60,13 @@ def choose(
     rows = [row_of(model, options, measurements, measured, devices) for model in models]
     limits = budget.limits_ms(rows[0].batch)
     z, deviation = _with_tails(rows, options, budget, *_limits_in_deviations(rows, limits))
+    rates: Sequence[Rates] = ()
+    if budget.min_throughput is not None:
+        min_per_s = budget.min_throughput
+        pairs = zip(models, rows, strict=True)
+        rates = [rates_of(model, options, row, min_per_s) for model, row in pairs]
+        z, deviation = with_rates(rates, rows, z, deviation)
+        limits = np.min([limits, *(rate.limits_ms for rate in rates)], axis=0)
     watts = _watts(options)
     memory_mb = np.max([row.memory_bytes for row in rows], axis=0) / _MB
     broken = _broken(budget, rows, watts, memory_mb)
@@ -76,6 +84,7 @@ def choose(
         watts=watts,
         memory_mb=memory_mb,
         broken=broken,
+        rates=rates,
         order=np.flatnonzero(np.isfinite(chance) & options.is_allowed),
     )
     if not len(choice.order):

@@ -25,7 +25,7 @@ POWER: Final = "tdp_w"  # the metric that a power budget limits
 BATCHES: Final = (1, 2, 4, 8, 16)  # multiples of a model's batch, where throughput is limited
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """Limits that each of several models has to meet by itself; None for no limit.
 
@@ -35,6 +35,7 @@ class Budget:
         max_watts: of the power that the device is stated to draw.
         max_memory_mb: of weights and activations, in 1e6 bytes.
         percentile: of the runs that have to meet the latency: 50, 90 or 99.
+        min_throughput: items a second with as many runs at once as the runtime would choose.
     """
 
     max_ms: float | None = None
@@ -42,6 +43,7 @@ class Budget:
     max_watts: float | None = None
     max_memory_mb: float | None = None
     percentile: int = MEDIAN
+    min_throughput: float | None = None
 
     def __post_init__(self) -> None:
         limits = {item.name: getattr(self, item.name) for item in fields(self)}
@@ -73,6 +75,7 @@ class Budget:
         limits = (
             (self.max_ms, "{:g} ms" + at),
             (self.min_fps, "{:g} items/s"),
+            (self.min_throughput, "{:g} items/s of several runs at once"),
             (self.max_watts, "{:g} W"),
             (self.max_memory_mb, "{:g} MB"),
         )

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from predictor.core.records import Basis, Device
-from predictor.language.architecture import DecoderArchitecture
-from predictor.language.memory import Memory, UsableMemory
-from predictor.language.power import Power, power_of, power_share
-from predictor.language.rates import Part
 from predictor.language.runtimes import LANGUAGE_RUNTIMES
-from predictor.language.stored import StoredWeights
 from predictor.language.weights import FORMATS, KV_BITS
+
+if TYPE_CHECKING:
+    from predictor.language.architecture import DecoderArchitecture
+    from predictor.language.memory import Memory, UsableMemory
+    from predictor.language.power import Power
+    from predictor.language.rates import Part
+    from predictor.language.stored import StoredWeights
 
 WEIGHT_FORMATS: Final = tuple(FORMATS)
 KV_PRECISIONS: Final = tuple(KV_BITS)
@@ -209,6 +211,8 @@ class Generation:
     @property
     def power(self) -> Power | None:
         """Watts of all cards during the run; None where nothing is known of it."""
+        from predictor.language.power import power_of, power_share  # noqa: PLC0415 - with its first use
+
         total = self.end_to_end
         if total is None:
             return None
@@ -217,6 +221,8 @@ class Generation:
     @property
     def joules_per_token(self) -> Power | None:
         """Joules of a new token of one sequence, its share of the prompts with it."""
+        from predictor.language.power import Power  # noqa: PLC0415 - with its first use
+
         power, total = self.power, self.end_to_end
         if power is None or total is None:
             return None

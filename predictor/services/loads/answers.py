@@ -10,6 +10,8 @@ from predictor.services.loads.prices import LoadCost
 from predictor.services.loads.records import Box, Load, Stage, Stream
 from predictor.services.serving.records import Between
 
+MAX_COPIES: Final = 64
+"""Times the stated number of a table's streams, up to which more of them are tried."""
 SHARES: Final = (0.01, 0.05, *(place / 10 for place in range(1, 10)), 0.95, 0.98, 0.99, 0.995)
 """Shares of the items whose latencies are the distribution of a stream."""
 
@@ -45,7 +47,8 @@ class StreamAnswer:
         distribution_ms: what ``SHARES`` of the items stay within, likewise.
         missed: share of the items over the deadline, on average over the draws.
         chance: that the deadline is kept.
-        largest_count: of the streams, the others as stated, that hold with the load's chance.
+        largest_count: of the streams, the others as stated, that hold with the load's chance, up
+            to ``MAX_COPIES`` times as many as stated.
         joules: of an item, with their 80 % interval; None where no power is stated.
     """
 

@@ -76,7 +76,7 @@ def box_of_load(load: Load, catalogue: Catalogue) -> Box:
         raise KeyedError(load.file.path, where, key, error.reason, error.action) from error
     facts = {key: values[key] for key in ("mode", "power_w", "memory_gb", "host_cores", "price")
              if key in values}  # fmt: skip
-    box = replace(box, **facts)
+    box = replace(box, limit_w=facts.get("power_w"), **facts)
     check_mode(box, lambda reason: load.wrong(load.box_line, "mode", reason))
     return box
 
@@ -92,7 +92,9 @@ def check_mode(box: Box, error: Any) -> None:
 
 
 def budget_watts(box: Box) -> float | None:
-    """Return the watts of a box: of its mode, else stated, else its devices' together."""
+    """Return the watts of a box: as its load states, of its mode, else its own, of its device."""
+    if box.limit_w is not None:
+        return box.limit_w
     modes = [point.power_w for unit in box.units.values() if (point := box.point(unit))]
     stated = [watts for watts in modes if watts is not None]
     if stated:

@@ -4,7 +4,8 @@ A partial assignment is left out where no completion of it beats the best one so
 say so: the work of the busiest unit; the work of all units together, each weighted by how short of
 it the load is (the dual of the linear relaxation, found once by multiplicative weights); and the
 time of an item alone on its deadline, with every open stage on its fastest unit. What units wait
-for the memory that they share only adds to them.
+for the memory that they share only adds to them. Of partial assignments that differ by stages or
+streams that are alike, one is looked at.
 
 Reference:
     Lenstra, Shmoys, Tardos: Approximation algorithms for scheduling unrelated parallel machines,
@@ -20,10 +21,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-MAX_NODES: Final = 200_000
+MAX_NODES: Final = 20_000
 OPEN: Final = -1
 """In a choice: a stage without an option yet."""
-_EQUAL: Final = 1e-9  # relative difference of strains that are one
+_GAPS: Final = (1e-9, 1e-2, 5e-2)
+"""Relative differences of strains that are taken for one: all but none, then ever larger ones."""
 _ROUNDS: Final = 200
 _PACE: Final = 0.5
 
@@ -49,26 +51,32 @@ class Stages:
         strain: of a complete choice, the place of the option of each stage: exact.
         late: of a choice with ``OPEN`` stages: time of the slowest stream over its deadline, with
             open stages on their fastest units.
+        alike: groups of stages, or of several together in one order: those of a group may change
+            places, and strain and lateness stay. A group of several stands after those of single
+            ones.
     """
 
     options: Sequence[Sequence[Option]]
     strain: Callable[[Sequence[int]], float]
     late: Callable[[Sequence[int]], float]
+    alike: Sequence[Sequence[tuple[int, ...]]] = ()
 
 
 def lowest_strain(stages: Stages, max_nodes: int = MAX_NODES) -> tuple[int, ...] | None:
     """Return a choice of the least strain, always the same one of equal ones.
 
-    None where more than ``max_nodes`` partial choices would have to be looked at.
+    Where more than ``max_nodes`` partial choices would have to be looked at, the strain is within
+    1 % of the least, else within 5 %; None where that takes as many too.
     """
-    return _Search(stages, max_nodes).best()
+    searches = (_Search(stages, max_nodes, gap).best() for gap in _GAPS)
+    return next((choice for choice in searches if choice is not None), None)
 
 
 class _Search:
     """One search, depth first: the largest stage first, on the least busy unit first."""
 
-    def __init__(self, stages: Stages, max_nodes: int) -> None:
-        self._stages, self._nodes = stages, max_nodes
+    def __init__(self, stages: Stages, max_nodes: int, gap: float) -> None:
+        self._stages, self._nodes, self._gap = stages, max_nodes, gap
         options = stages.options
         units = 1 + max(option.unit for row in options for option in row)
         self._order = sorted(range(len(options)), key=lambda i: -min(o.work for o in options[i]))
@@ -77,6 +85,7 @@ class _Search:
         self._open = [*np.cumsum(lowest[::-1])[::-1].tolist(), 0.0]  # of the stages from a rank on
         self._loads = [0.0] * units
         self._choice = [OPEN] * len(options)
+        self._forms: set[tuple[int, ...]] = set()
         self._best: tuple[int, ...] = ()
         self._limit = math.inf
 
@@ -92,7 +101,7 @@ class _Search:
         if rank == len(self._order):
             strain = self._stages.strain(self._choice)
             if strain < self._limit:
-                self._best, self._limit = tuple(self._choice), strain * (1 - _EQUAL)
+                self._best, self._limit = tuple(self._choice), strain * (1 - self._gap)
             return True
         place = self._order[rank]
         row = self._stages.options[place]
@@ -104,10 +113,24 @@ class _Search:
             if not goes_on or load >= self._limit or total + self._open[rank + 1] >= self._limit:
                 continue
             self._choice[place], self._loads[option.unit] = index, load
-            if self._stages.late(self._choice) < self._limit:
+            if self._stages.late(self._choice) < self._limit and self._is_new():
                 goes_on = self._descend(rank + 1, total)
             self._choice[place], self._loads[option.unit] = OPEN, before
         return goes_on
+
+    def _is_new(self) -> bool:
+        """Return whether no choice like this one was looked at, and note that it is now."""
+        if not self._stages.alike:
+            return True
+        choice = list(self._choice)
+        for group in self._stages.alike:
+            ordered = sorted([choice[place] for place in places] for places in group)
+            for places, values in zip(group, ordered, strict=True):
+                for place, value in zip(places, values, strict=True):
+                    choice[place] = value
+        form, count = tuple(choice), len(self._forms)
+        self._forms.add(form)
+        return len(self._forms) > count
 
     def _load_with(self, option: Option) -> float:
         return self._loads[option.unit] + option.work

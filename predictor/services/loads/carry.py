@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -13,6 +14,7 @@ from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.graph.model import Model
 from predictor.services.loads.advice import Advisor
 from predictor.services.loads.answers import (
+    MAX_COPIES,
     SHARES,
     Answer,
     MemoryAnswer,
@@ -33,7 +35,7 @@ from predictor.services.loads.placement import (
     simulation_of,
 )
 from predictor.services.loads.prices import load_cost
-from predictor.services.loads.records import AUTO, Box, Load, Stage
+from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream
 from predictor.services.loads.simulate import Draw, Scaled, Simulation
 from predictor.services.serving.records import Between
 
@@ -136,6 +138,7 @@ class _Carrying:
         self._models, self._evidence = models, evidence
         self._progress, self._steps = progress, 0
         self._all_costs = costs
+        self._counts: dict[int, int] = {}
         self._costs = rows_of(assignment, costs)
         self._simulation: Simulation = simulation_of(load, box, assignment, costs, load.draws)
 
@@ -269,23 +272,31 @@ class _Carrying:
         return 1 / float(np.quantile(demands, self._load.chance))
 
     def _largest_count(self, i: int) -> int:
-        """Return the largest number of a table's streams that holds, the others as stated."""
+        """Return the largest number of a table's streams that holds, the others as stated.
+
+        At most ``MAX_COPIES`` times as many as stated.
+        """
         simulation, load = self._simulation, self._load
         counts = simulation.stated.counts
+        kind = _kind(load.streams[i]), self._assignment[i]
+        alike = [_kind(stream) for stream in load.streams[:i]]
+        counted = (self._counts[k] for k, other in enumerate(alike)
+                 if (other, self._assignment[k]) == kind)  # fmt: skip
+        if (same := next(counted, None)) is not None:
+            return same
 
-        def holds(count: int) -> bool:
-            changed = Scaled(1.0, (*counts[:i], count, *counts[i + 1 :]))
-            if (simulation.demand(None, changed) >= 1.0).any():
-                return False
-            return self._chance(changed) >= load.chance
+        def scaled(count: int) -> Scaled:
+            return Scaled(1.0, (*counts[:i], count, *counts[i + 1 :]))
 
-        low, high = 0, 1
-        while high <= 64 * counts[i] and holds(high):
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if holds(middle) else (low, middle)
-        return low
+        def has_room(count: int) -> bool:
+            # No draw holds in which a unit has more to do than it can.
+            demands = [simulation.demand(draw, scaled(count)) for draw in range(simulation.draws)]
+            return float(np.mean([(demand < 1).all() for demand in demands])) >= load.chance
+
+        limit = _largest(MAX_COPIES * counts[i], has_room)
+        largest = _largest(limit, lambda count: self._chance(scaled(count)) >= load.chance)
+        self._counts[i] = largest
+        return largest
 
     def _memory(self) -> tuple[MemoryAnswer, ...]:
         """Return the memory of models, one of a model on a unit, where all of it is known."""
@@ -309,6 +320,21 @@ class _Carrying:
         if where == "shared":
             return self._box.memory_bytes
         return self._box.units[where].device.memory_bytes
+
+
+def _kind(stream: Stream) -> Stream:
+    """Return a stream without what sets streams alike apart: its name and lines."""
+    stages = tuple(replace(stage, line=0) for stage in stream.stages)
+    return replace(stream, line=0, name="", stages=stages)
+
+
+def _largest(limit: int, holds: Callable[[int], bool]) -> int:
+    """Return the largest number up to ``limit`` that holds, as all below it do; 0 for none."""
+    low, high = 0, limit + 1
+    while high - low > 1:
+        middle = limit if high > limit else (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
 
 def _percentiles(latency_ms: Floats) -> list[float]:

@@ -23,8 +23,8 @@ class LoadDraft:
     """The tables of a load.
 
     Attributes:
-        content: tables ``box`` and ``simulation``, and an array ``stream`` of tables, each with an
-            array ``stage``; values as the file has them.
+        content: tables ``box``, ``cost`` and ``simulation``, and an array ``stream`` of tables,
+            each with an array ``stage``; values as the file has them.
         path: of the file that it is of or will be; models are from its folder.
     """
 
@@ -190,7 +190,7 @@ def bundled_loads() -> list[Path]:
 
 def _has_tables(content: Mapping[str, Any]) -> bool:
     streams = content.get("stream")
-    tables = [content.get("box", {}), content.get("simulation", {})]
+    tables = [content.get(name, {}) for name in ("box", "cost", "simulation")]
     if not isinstance(streams, list) or not all(isinstance(table, dict) for table in tables):
         return False
     for stream in streams:

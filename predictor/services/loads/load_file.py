@@ -20,8 +20,9 @@ _MAX_STAGES: Final = 32
 _MAX_BATCH: Final = 128
 _MAX_TRACE: Final = 1_000_000
 _FIX: Final = "correct it; docs/loads.md has an example"
-_ARRIVALS: Final = ("periodic", "poisson", "trace")
-_BATCHINGS: Final = ("none", "fixed", "dynamic")
+ARRIVALS: Final = ("periodic", "poisson", "trace")
+DYNAMIC: Final = "dynamic"
+BATCHINGS: Final = ("none", "fixed", DYNAMIC)
 _USUAL_BATCH: Final = 4
 
 
@@ -252,7 +253,7 @@ _STREAM: Final[Readers] = {
     "name": (one_text, "a text"),
     "rate": (_rate, f"a rate over 0 and up to {MAX_RATE:,.0f} items a second"),
     "count": (lambda value: integer(value, 1, MAX_STREAMS), f"a number from 1 to {MAX_STREAMS:,}"),
-    "arrival": (_one_of(_ARRIVALS), f"one of {', '.join(_ARRIVALS)}"),
+    "arrival": (_one_of(ARRIVALS), f"one of {', '.join(ARRIVALS)}"),
     "trace": (one_text, "the path of a file of times"),
     "deadline_ms": (lambda value: number(value, 0.0, 1e7), "a number over 0"),
     "share": (lambda value: number(value, 0.0, 100.0) / 100, "percent over 0 and under 100"),
@@ -264,7 +265,7 @@ _STAGE: Final[Readers] = {
     "unit": (one_text, "the name of a unit of the box"),
     "per_item": (lambda value: number(value, 0.0, 1000.001), "a number over 0 and up to 1,000"),
     "after": (_names, "the name of a stage or a list of them"),
-    "batching": (_one_of(_BATCHINGS), f"one of {', '.join(_BATCHINGS)}"),
+    "batching": (_one_of(BATCHINGS), f"one of {', '.join(BATCHINGS)}"),
     "batch": (lambda value: integer(value, 1, _MAX_BATCH), f"a number from 1 to {_MAX_BATCH}"),
     "batch_delay_ms": (lambda value: number(value, -1e-9, 1e6), "a number of ms from 0"),
     "runtime": (one_text, "the name of a runtime"),

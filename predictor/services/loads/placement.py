@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from predictor.core.records import Target
+from predictor.cost.capability import NOT_SUPPORTED
 from predictor.services.loads.branches import OPEN, Option, Stages, lowest_strain
 from predictor.services.loads.costs import RunCost, runs_at_once, target_of
 from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream, Unit
@@ -112,7 +113,46 @@ def _stages(load: Load, box: Box, costs: Costs, choices: Sequence[Sequence[str]]
                 share = max(share, path_ms(stream, times) / stream.deadline_ms)
         return share
 
-    return Stages(options, strain, late)
+    return Stages(options, strain, late, _alike(load, costs, choices))
+
+
+def _alike(
+    load: Load, costs: Costs, choices: Sequence[Sequence[str]]
+) -> list[list[tuple[int, ...]]]:
+    """Return groups of stages that may change places, then of streams; see ``Stages``.
+
+    Stages of equal work may, in a stream with a deadline where they follow one another or stand
+    side by side; streams may with all their stages.
+    """
+    of_stages: dict[object, list[tuple[int, ...]]] = {}
+    of_streams: dict[object, list[tuple[int, ...]]] = {}
+    left = itertools.count()
+    for i, stream in enumerate(load.streams):
+        stages = stream.stages
+        names = [stage.name for stage in stages]
+        after = [frozenset(names.index(name) for name in stage.after) for stage in stages]
+        is_chain = after == [frozenset([j - 1] if j else []) for j in range(len(stages))]
+        places = tuple(itertools.islice(left, len(stages)))
+        kinds = [
+            _kind(stream, stage, costs[i, j], choices[place])
+            for j, (stage, place) in enumerate(zip(stages, places, strict=True))
+        ]
+        for j, (kind, place) in enumerate(zip(kinds, places, strict=True)):
+            before = frozenset(k for k, names_before in enumerate(after) if j in names_before)
+            where = () if is_chain else (after[j], before)
+            at = () if stream.deadline_ms is None else (i, *where)
+            of_stages.setdefault((at, kind), []).append((place,))
+        of_streams.setdefault((stream.deadline_ms, *kinds, *after), []).append(places)
+    groups = (*of_stages.values(), *of_streams.values())
+    return [group for group in groups if len(group) > 1]
+
+
+def _kind(
+    stream: Stream, stage: Stage, costs: Mapping[str, RunCost], names: Sequence[str]
+) -> tuple[object, ...]:
+    """Return all that the strain of an assignment has of a stage on each of its units."""
+    rows = ((name, costs[name].batch_ms.tobytes(), costs[name].traffic_bytes) for name in names)
+    return stream.rate_per_s * stream.count, stage.per_item, stage.threads, *rows
 
 
 def work_of(stream: Stream, stage: Stage, cost: RunCost, unit: Unit) -> float:
@@ -168,8 +208,11 @@ def _candidates(load: Load, stage: Stage, costs: Mapping[str, RunCost]) -> list[
     names = [name for name, cost in costs.items() if cost.prediction.latency_ms is not None]
     if not names:
         problems = dict.fromkeys(cost.prediction.problem for cost in costs.values())
+        stated = ("runtime", stage.runtime), ("precision", stage.precision), ("model", stage.model)
+        refused = all(problem.startswith(NOT_SUPPORTED) for problem in problems)
+        key = next(key for key, value in stated[0 if refused else -1 :] if value)
         raise load.wrong(
-            stage.line, "model", f"no unit has a number for {stage.name}: {'; '.join(problems)}"
+            stage.line, key, f"no unit has a number for {stage.name}: {'; '.join(problems)}"
         )
     return names
 

@@ -97,6 +97,7 @@ class Box:
         units: by name, in the order of the file.
         mode: power mode that its devices run in; empty for their usual clocks.
         power_w: budget in watts; None where none is stated.
+        limit_w: budget that a load states, before that of the mode; None likewise.
         memory_gb: stated of the box; None for that of its devices.
         host_cores: stated of the box; None for those of its processor.
         price: of the box, in the user's currency; None where none is stated.
@@ -108,6 +109,7 @@ class Box:
     units: Mapping[str, Unit]
     mode: str = ""
     power_w: float | None = None
+    limit_w: float | None = None
     memory_gb: float | None = None
     host_cores: int | None = None
     price: float | None = None

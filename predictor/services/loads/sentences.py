@@ -9,6 +9,7 @@ from predictor.core.text import plural
 from predictor.core.units import format_bytes
 from predictor.presentation.wording import number
 from predictor.services.loads.answers import (
+    MAX_COPIES,
     Advice,
     Answer,
     StageAnswer,
@@ -66,7 +67,9 @@ def _largest_count(answer: Answer, stream: StreamAnswer) -> str:
     chance = percent(answer.load.chance)
     if not count:
         return f"It holds no stream of {name} with {chance}."
-    return f"It holds {plural(count, 'stream')} of {name} with {chance}, the others as stated."
+    more = " or more" if count == MAX_COPIES * stream.stream.count else ""
+    streams = plural(count, "stream")
+    return f"It holds {streams} of {name}{more} with {chance}, the others as stated."
 
 
 def _binding(answer: Answer) -> str:

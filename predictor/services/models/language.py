@@ -10,7 +10,7 @@ from predictor.core.errors import InputError
 from predictor.core.files import is_file, is_folder
 from predictor.core.progress import CancelToken
 from predictor.devices.strict_json import read_object
-from predictor.formats.suffixes import SUFFIXES
+from predictor.formats.suffixes import GGUF, SUFFIXES
 from predictor.graph.model import Model
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.config import read_config
@@ -20,7 +20,6 @@ from predictor.language.stored import DescribedModel, StoredWeights
 from predictor.services.models.ingestion import IngestionWorker
 
 CONFIG = "config.json"
-GGUF = ".gguf"
 _GENAI = "genai_config.json"
 _HUB_FILES = frozenset(
     {CONFIG, "tokenizer.json", "tokenizer_config.json", "generation_config.json"}

@@ -53,7 +53,7 @@ def attention_peak(shares: NDArray[np.floating]) -> AttentionPeak:
     at = shares.argmax(axis=1)
     # [L, 1] index into [L, K], then [L].
     share = np.take_along_axis(shares, at[:, None], axis=1)[:, 0].astype(np.float64)
-    return AttentionPeak(at, share, np.isclose(shares.min(axis=1), share, rtol=_SAME, atol=0.0))
+    return AttentionPeak(at, share, share - shares.min(axis=1) <= _SAME * share)
 
 
 def token_label(name: str, device: Device) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import repeat
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +30,10 @@ _BOUND_WORDS: dict[int, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+BOUND_TYPES: Final = ("compute", "memory", "launch")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class OperatorTable(OperatorFacts):
     """Where one model's time goes on one target; arrays are float64 [N] in ms.
 
@@ -48,6 +54,23 @@ class OperatorTable(OperatorFacts):
     launch_ms: NDArray[np.float64]
     bound_type: tuple[str, ...]
     attention: AttentionMaps | None = None
+
+    @cached_property
+    def bounds(self) -> NDArray[np.intp]:
+        """Index in ``BOUND_TYPES`` of what binds each operator, intp [N].
+
+        An operator without a bound type takes no time: it may be counted under any.
+        """
+        code = {bound: index for index, bound in enumerate(BOUND_TYPES)}
+        # Without a generator: of 100 000 operators that takes a third of the time.
+        return np.fromiter(map(code.get, self.bound_type, repeat(0)), np.intp, len(self.names))
+
+    @cached_property
+    def types(self) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+        """Index of each operator's type, intp [N], among the types as they first appear."""
+        types = tuple(dict.fromkeys(self.op_types))
+        code = {name: index for index, name in enumerate(types)}
+        return np.fromiter(map(code.__getitem__, self.op_types), np.intp, len(self.names)), types
 
     def scaled(self, factor: float) -> OperatorTable:
         """Return the table of a prediction that is so much longer, its shares the same."""

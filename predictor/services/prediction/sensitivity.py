@@ -13,7 +13,7 @@ Reference:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from predictor.core.metrics import METRIC_BY_NAME
 from predictor.core.percentiles import Z80
 from predictor.core.prediction import Prediction
-from predictor.core.records import Basis, Configuration, Measurement, Precision, Target
+from predictor.core.records import Basis, Configuration, Device, Measurement, Precision, Target
 from predictor.core.runtimes import runtime_of
 from predictor.core.text import plural, uncapitalised
 from predictor.cost.engine import NOTHING_MEASURED, Engine
@@ -41,6 +41,9 @@ from predictor.services.prediction.variants import differences
 
 Floats = NDArray[np.float64]
 
+# Times of operators on devices that are worked out together: an engine has several arrays of so
+# many in between.
+_AT_ONCE: Final = 500_000
 # In ln: the error of the central difference of a sum of terms is under 1e-5, and the noise of a
 # network in float32 too.
 _STEP: Final = 0.01
@@ -235,15 +238,15 @@ def fact_sensitivities(
         for row in np.exp(logs).tolist()
         for name, factor in zip(names, row, strict=True)
     ]
-    times = engine.varied(graph, target, [device, *devices], measured)
-    less, greater, more = times.latency_ms[1:].reshape(3, -1)
+    latency_ms, operator_ms = _varied(engine, graph, target, [*devices, device], measured)
+    less, greater, more = latency_ms[:-1].reshape(3, -1)
     # Of a device without facts there are none to change.
-    of_operators = times.operator_ms[1:].reshape(3, len(names), len(graph))  # [3, facts, N]
+    of_operators = operator_ms[: 2 * len(names)].reshape(2, len(names), len(graph))  # [2, facts, N]
     reach = logs[1] - logs[0]
     with np.errstate(divide="ignore", invalid="ignore"):  # operators that take no time
         elasticity = np.log(greater / less) / reach
         operators = np.log(of_operators[1] / of_operators[0]) / reach[:, None]
-        more = more / times.latency_ms[0]
+        more = more / latency_ms[-1]
     return [
         FactSensitivity(
             fact=names[place],
@@ -257,6 +260,26 @@ def fact_sensitivities(
         for place in np.argsort(-np.abs(elasticity), kind="stable").tolist()
         if abs(elasticity[place]) >= _MIN_ELASTICITY
     ]
+
+
+def _varied(
+    engine: Engine,
+    graph: OperatorGraph,
+    target: Target,
+    devices: Sequence[Device],
+    measured: KnownTargets,
+) -> tuple[Floats, Floats]:
+    """Return the latency on D devices in ms, float64 [D], and of its N operators, [D, N].
+
+    What an engine needs in between grows with both: large graphs are worked out in parts.
+    """
+    latency_ms, operator_ms = np.empty(len(devices)), np.empty((len(devices), len(graph)))
+    step = max(1, _AT_ONCE // max(len(graph), 1))
+    for first in range(0, len(devices), step):
+        part = slice(first, first + step)
+        times = engine.varied(graph, target, devices[part], measured)
+        latency_ms[part], operator_ms[part] = times.latency_ms, times.operator_ms
+    return latency_ms, operator_ms
 
 
 def _alternatives(
@@ -280,8 +303,9 @@ def _alternatives(
         needs = changes and needs_quantising(model, of_other)
         for item in _alternative(kind, *pair):
             yield replace(item, needs_quantising=needs)
-    larger = [replace(model, graph=at_batch(model.graph, factor)) for factor in _BATCHES]
-    for factor, row in zip(_BATCHES, predicted_by(engine, larger, [target], measured), strict=True):
+    for factor in _BATCHES:  # one by one: each is a graph of its own in memory
+        larger = replace(model, graph=at_batch(model.graph, factor))
+        (row,) = predicted_by(engine, [larger], [target], measured)
         configuration = replace(row.configuration, batch=factor * batch_of(now.configuration))
         yield from _alternative("batch", now, replace(row, configuration=configuration))
 

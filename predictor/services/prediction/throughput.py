@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from predictor.calibration.throughput import Concurrency, concurrency_of, cores_of
 from predictor.core.prediction import Prediction
@@ -46,12 +46,26 @@ class Throughput:
     evidence: str
 
 
-class _Batched(NamedTuple):
-    """What the best batch brings, its size in runs, and the bound of a run in ms or NaN."""
+@dataclass(frozen=True, slots=True)
+class RunGain:
+    """What several runs of a model at once bring on a target.
 
-    gain: float
-    size: int
-    bound_ms: float
+    Attributes:
+        gain: items in the time of one run, over its batch.
+        reach80: half the 80 % interval of its ln.
+        size: of the batches that bring it, in runs.
+        bound_ms: no run takes less time, in whatever batch; NaN where it is not known.
+        evidence: in words, where it comes from.
+    """
+
+    gain: float = 1.0
+    reach80: float = 0.0
+    size: int = 1
+    bound_ms: float = math.nan
+    evidence: str = ALONE
+
+
+_ALONE: Final = RunGain()
 
 
 def throughputs(
@@ -64,50 +78,55 @@ def throughputs(
         targets: T of them.
         predictions: of the model, one a target.
     """
+    pairs = zip(targets, predictions, strict=True)
+    timed = [(target, p) for target, p in pairs if p.latency_ms is not None]
+    batch = max(timed[0][1].configuration.batch, 1) if timed else 1
+    rates = iter(gains(model, [target for target, _ in timed], batch))
+    return [None if p.latency_ms is None else throughput_of(p, next(rates)) for p in predictions]
+
+
+def gains(model: Model, targets: Sequence[Target], batch: int) -> list[RunGain]:
+    """Return what several runs of a model at once bring on targets.
+
+    Args:
+        model: the model.
+        targets: T of them.
+        batch: of one run of the model.
+    """
     rules = [concurrency_of(target) for target in targets]
-    places = [
-        place
-        for place, (rule, prediction) in enumerate(zip(rules, predictions, strict=True))
-        if rule is not None and prediction.latency_ms is not None
-    ]
-    batched: dict[int, _Batched] = {}
-    if places:
-        times = batch_times(model.graph, [targets[place] for place in places], SIZES)
-        gain = largest_gain(times, SIZES)
-        columns = gain.factor.tolist(), gain.size.tolist(), times.bound_ms.tolist()
-        rows = zip(places, *columns, strict=True)
-        batched = {place: _Batched(*row) for place, *row in rows if math.isfinite(row[0])}
-    return [
-        _throughput(prediction, target, rule, batched.get(place))
-        for place, (prediction, target, rule) in enumerate(
-            zip(predictions, targets, rules, strict=True)
-        )
-    ]
+    places = [place for place, rule in enumerate(rules) if rule is not None]
+    several = [_ALONE] * len(targets)
+    if not places:
+        return several
+    times = batch_times(model.graph, [targets[place] for place in places], SIZES)
+    largest = largest_gain(times, SIZES)
+    columns = largest.factor.tolist(), largest.size.tolist(), times.bound_ms.tolist()
+    for place, factor, size, bound_ms in zip(places, *columns, strict=True):
+        rule = rules[place]
+        if rule is not None and math.isfinite(factor):
+            cores = cores_of(targets[place]) or 1
+            gain, reach, evidence = _of_rule(rule, factor, batch, cores)
+            used = size if gain > 1 and rule.batches else 1
+            bound = bound_ms if bound_ms > 0 else math.nan
+            several[place] = RunGain(gain, reach, used, bound, evidence)
+    return several
 
 
-def _throughput(
-    prediction: Prediction,
-    target: Target,
-    rule: Concurrency | None,
-    batched: _Batched | None,
-) -> Throughput | None:
+def throughput_of(prediction: Prediction, several: RunGain) -> Throughput | None:
+    """Return the throughput by a latency and what several runs bring; None without a latency."""
     latency_ms = prediction.latency_ms
     if latency_ms is None:
         return None
     batch = max(prediction.configuration.batch, 1)
     alone = _MS * batch / latency_ms
-    gain, reach, evidence = 1.0, 0.0, ALONE
-    limit_per_s, size = math.inf, 1
-    if rule is not None and batched is not None:
-        gain, reach, evidence = _of_rule(rule, batched.gain, batch, cores_of(target) or 1)
-        size = batched.size if gain > 1 and rule.batches else 1
-        limit_per_s = _MS * batch / batched.bound_ms if batched.bound_ms > 0 else math.inf
-        gain = min(gain, max(limit_per_s / alone, 1.0))
+    bound_ms = several.bound_ms
+    limit_per_s = math.inf if math.isnan(bound_ms) else _MS * batch / bound_ms
+    gain = min(several.gain, max(limit_per_s / alone, 1.0))
     low, high = prediction.low80_ms, prediction.high80_ms
     ends: tuple[float | None, float | None] = (None, None)
     if low and high:
-        below = math.hypot(math.log(high / latency_ms), reach)
-        above = math.hypot(math.log(latency_ms / low), reach)
+        below = math.hypot(math.log(high / latency_ms), several.reach80)
+        above = math.hypot(math.log(latency_ms / low), several.reach80)
         highest = max(limit_per_s, alone * gain)
         ends = alone * gain * math.exp(-below), min(alone * gain * math.exp(above), highest)
     return Throughput(
@@ -116,8 +135,8 @@ def _throughput(
         high80_per_s=ends[1],
         alone_per_s=alone,
         gain=gain,
-        batch=batch * size,
-        evidence=evidence,
+        batch=batch * several.size,
+        evidence=several.evidence,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Measurement, Precision, RunId, Target
@@ -12,14 +13,16 @@ from predictor.core.stored import StoredSignature
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.wording import are_alike, runtime_text, target_text
-from predictor.services.loads.answers import Answer
 from predictor.services.models.names import unique_names
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.fastest import is_rankable, rank
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.words import brief
-from predictor.services.serving.records import LanguageRun
+
+if TYPE_CHECKING:  # a command without language models and loads starts without them
+    from predictor.services.loads.answers import Answer
+    from predictor.services.serving.records import LanguageRun
 
 MAX_OPERATORS = 15
 

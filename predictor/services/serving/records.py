@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from predictor.core.records import Device
-from predictor.language.architecture import DecoderArchitecture
-from predictor.language.power import Power
 from predictor.services.generation.records import Generation, GenerationRequest
+
+if TYPE_CHECKING:
+    from predictor.language.architecture import DecoderArchitecture
+    from predictor.language.power import Power
 
 
 class TracedRequest(NamedTuple):
@@ -247,6 +249,8 @@ class Serving:
         """Joules of a new token, idle time with it."""
         if self.power is None or not self.tokens_per_s:
             return None
+        from predictor.language.power import Power  # noqa: PLC0415 - with its first use
+
         return Power(*(watts / self.tokens_per_s for watts in self.power))
 
     @property

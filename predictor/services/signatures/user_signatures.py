@@ -21,9 +21,6 @@ import numpy as np
 from predictor.core.records import Measurement, Target, TargetId
 from predictor.cost.engine import OperatorTimes, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.networks.graphs import pool_graph
-from predictor.services.signatures.adaptation import film_of
-from predictor.services.signatures.quick import used_signatures
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import signatures as signature_records
@@ -136,6 +133,8 @@ def read_user_signatures(database: Database) -> UserSignatures:
     Raises:
         HostError: the store cannot be read.
     """
+    from predictor.services.signatures.quick import used_signatures
+
     ids: dict[TargetId, str] = {}
     stored: dict[TargetId, list[Measurement]] = {}
     unstable: dict[TargetId, str] = {}
@@ -197,6 +196,8 @@ def measurements_of(
         signature_id: that they are of, empty for none.
         measurements: the oldest first; the newest of a graph counts.
     """
+    from predictor.services.signatures.adaptation import film_of
+
     newest = {m.fingerprint: m for m in measurements if m.value_ms > 0}
     pairs = [(graph, m) for m in newest.values() if (graph := _graph(database, m.fingerprint))]
     measured = TargetMeasurements(
@@ -231,6 +232,8 @@ def _measurements(
 
 def _graph(database: Database, fingerprint: str) -> OperatorGraph | None:
     # Graphs of the pool ship with the program and are not stored with every signature.
+    from predictor.probing.networks.graphs import pool_graph
+
     graph = pool_graph(fingerprint)
     if graph is not None:
         return graph

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -12,20 +13,23 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
+from ctm_gui.loads.box_form_view import BoxForm, CostForm, SimulationForm
+from ctm_gui.loads.form_view import StageForm, StreamForm
 from ctm_gui.loads.presenter import ASK_AGAIN, CANCELLED, NO_LOAD, NOT_RIGHT
 from ctm_gui.loads.view import LoadView
 from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.report.presenter import ReportPresenter, ReportSubject
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
+from predictor.core.errors import InputError
 from predictor.core.units import LatencyUnit
 from predictor.presentation.report import SectionId
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.loads.answers import Answer
-from predictor.services.loads.boxes import all_boxes
+from predictor.services.loads.boxes import all_boxes, box_of_load
 from predictor.services.loads.choice import BoxChoice
 from predictor.services.loads.draft import LoadDraft
-from predictor.services.loads.load_file import read_load
+from predictor.services.loads.load_file import load_of_tables, read_load
 from tests.support.accessible import faint, nameless, out_of_order, out_of_reach, same_keys
 
 MakeModel = Callable[..., Path]
@@ -120,7 +124,7 @@ def wait(qtbot: QtBot, window: MainWindow) -> None:
 
 
 def cells(view: LoadView, table_name: str, column: str) -> list[str]:
-    grid = getattr(view, table_name)
+    grid = getattr(view.editor, table_name)
     keys = [entry.key for entry in grid.grid_model.grid.columns]
     model = grid.model()
     return [model.index(row, keys.index(column)).data() for row in range(model.rowCount())]
@@ -163,7 +167,7 @@ def test_without_a_load_the_page_says_what_it_wants(
     window.open_paths([str(path)])
     wait(qtbot, window)
     assert "There is no file gone.onnx" in view.answer.text()
-    assert "There is no file gone.onnx" in view.stage_form.model.accessibleDescription()
+    assert "There is no file gone.onnx" in view.editor.stage_form.model.accessibleDescription()
 
 
 def test_a_dropped_load_is_answered(qtbot: QtBot, window: MainWindow, view: LoadView) -> None:
@@ -216,7 +220,7 @@ def test_the_report_has_a_section_on_it(
 def test_what_is_typed_is_simulated_or_wrong_at_its_field(
     qtbot: QtBot, window: MainWindow, view: LoadView
 ) -> None:
-    rate = view.stream_form.rate
+    rate = view.editor.stream_form.rate
     type_into(rate, "30")
     assert window.central.load.busy
     wait(qtbot, window)
@@ -237,9 +241,9 @@ def test_what_is_typed_is_simulated_or_wrong_at_its_field(
     assert view.box_note.text() == "It is not percent over 0 and under 100."
     type_into(view.chance_box, "50")
     assert draft_of(window).load().chance == 0.5
-    type_into(view.stream_form.count, "5000")
+    type_into(view.editor.stream_form.count, "5000")
     wait(qtbot, window)
-    assert "from 1 to 1,000" in view.stream_form.count.accessibleDescription()
+    assert "from 1 to 1,000" in view.editor.stream_form.count.accessibleDescription()
     assert rate.accessibleDescription() != words
     view.boxes.ask_button.click()
     assert window.central.load.choice_message == NOT_RIGHT
@@ -248,9 +252,9 @@ def test_what_is_typed_is_simulated_or_wrong_at_its_field(
 def test_stages_and_streams_are_added_and_removed(
     qtbot: QtBot, window: MainWindow, view: LoadView
 ) -> None:
-    click(view.add_stage)
+    click(view.editor.add_stage)
     assert cells(view, "stages", "name") == ["detect", "classify", "stage 3"]
-    after = view.stage_form.after
+    after = view.editor.stage_form.after
     type_into(after, "nobody")
     wait(qtbot, window)
     words = "There is no stage nobody; there are detect, classify, stage 3."
@@ -261,17 +265,17 @@ def test_stages_and_streams_are_added_and_removed(
     draft = draft_of(window)
     assert draft.streams[0]["stage"][2]["after"] == ["detect"]
     assert cells(view, "stages", "unit")[2].startswith("auto: ")
-    rect = view.stages.visualRect(view.stages.model().index(0, 0))
+    rect = view.editor.stages.visualRect(view.editor.stages.model().index(0, 0))
     place = rect.center() + QPoint(2, 0)
-    QTest.mouseClick(view.stages.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert view.stage_form.name.text() == "detect"
-    type_into(view.stage_form.batch, "4")
-    assert view.stage_form.delay.isEnabled()
-    click(view.remove_stage)
+    QTest.mouseClick(view.editor.stages.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert view.editor.stage_form.name.text() == "detect"
+    type_into(view.editor.stage_form.batch, "4")
+    assert view.editor.stage_form.delay.isEnabled()
+    click(view.editor.remove_stage)
     assert cells(view, "stages", "name") == ["classify", "stage 3"]
-    click(view.add_stream)
+    click(view.editor.add_stream)
     assert cells(view, "streams", "name") == ["camera", "camera 2"]
-    click(view.remove_stream)
+    click(view.editor.remove_stream)
     assert cells(view, "streams", "name") == ["camera"]
 
 
@@ -288,9 +292,11 @@ def test_the_box_is_another_a_file_or_what_is_ticked(
     draft = draft_of(window).with_value(("stream", 0, "stage", 0), "unit", "dla")
     window.central.load.edit(draft, "Unit")
     wait(qtbot, window)
-    assert "has no unit dla" in view.stage_form.unit.accessibleDescription()
+    assert "has no unit dla" in view.editor.stage_form.unit.accessibleDescription()
     assert "camera: detect: " in view.answer.text()
-    units = [view.stage_form.unit.itemText(i) for i in range(view.stage_form.unit.count())]
+    units = [
+        view.editor.stage_form.unit.itemText(i) for i in range(view.editor.stage_form.unit.count())
+    ]
     assert units == ["auto", "cpu", "gpu", "npu", "dla"]
     window.undo()
     path = tmp_path / "mine.json"
@@ -305,6 +311,128 @@ def test_the_box_is_another_a_file_or_what_is_ticked(
     units = draft_of(window).box["units"]
     ticked = window.workspace.selection.selected
     assert set(units.values()) == {device.id for device in ticked}
+
+
+def test_every_key_of_the_file_is_a_field(qtbot: QtBot, catalogue: Catalogue) -> None:
+    forms = {
+        "stream": StreamForm(),
+        "stage": StageForm(),
+        "box": BoxForm(),
+        "cost": CostForm(),
+        "simulation": SimulationForm(),
+    }
+    # Chosen above the tables, or tables of their own.
+    elsewhere = {"box": {"id", "file", "mode"}, "simulation": {"chance"}, "stream": {"stage"}}
+    for name, form in forms.items():
+        qtbot.addWidget(form)
+        stage = {"model": "a.onnx"}
+        stream = {"name": "a", "rate": 1, "stage": [stage]}
+        tables: dict[str, Any] = {"stream": stream, "stage": stage, "box": {}}
+        tables.setdefault(name, {})["nothing"] = 1
+        del tables["stage"]
+        with pytest.raises(InputError, match="no such key; there are") as refused:
+            box_of_load(load_of_tables({**tables, "stream": [stream]}), catalogue)
+        keys = set(refused.value.reason.partition("there are ")[2].split(", "))
+        assert len(keys) > 2
+        assert keys - form.fields.keys() == elsewhere.get(name, set())
+
+
+def test_box_cost_and_simulation_are_edited(
+    qtbot: QtBot, window: MainWindow, view: LoadView
+) -> None:
+    editor = view.editor
+    editor.tabs.setCurrentIndex(1)
+    problems = [f(window) for f in (nameless, out_of_order, out_of_reach, same_keys, faint)]
+    assert not any(problems), problems
+    box, cost, simulation = editor.box_form, editor.cost_form, editor.simulation_form
+    assert (box.power.text(), box.memory.text(), box.cores.text()) == ("25 W", "16 GiB", "8")
+    assert "dla = 2 × jetson-orin-nx-16gb-dla" in box.units.text()
+    assert not box.name.isEnabled()
+    for field, text in (
+        (box.power, "0.5"), (box.price, "2000000"), (box.memory, "8"), (box.cores, "4"),
+        (cost.energy, "0.3"), (cost.rent, "2"), (cost.years, "5"),
+        (simulation.items, "2000"), (simulation.draws, "20"), (simulation.seed, "7"),
+    ):  # fmt: skip
+        type_into(field, text)
+    wait(qtbot, window)
+    draft = draft_of(window)
+    facts = {"power_w": 0.5, "price": 2e6, "memory_gb": 8, "host_cores": 4}
+    assert draft.box == {"id": "jetson-orin-nx-16gb", "mode": "25W", **facts}
+    assert draft.content["cost"] == {"price_per_kwh": 0.3, "price_per_hour": 2, "years": 5}
+    assert draft.content["simulation"] == {"items": 2000, "draws": 20, "seed": 7}
+    answer = answer_of(window)
+    # What the load states counts before the mode of the box.
+    assert answer.budget_w == 0.5
+    assert (answer.load.seed, answer.load.draws, answer.cost is None) == (7, 20, False)
+    type_into(cost.years, "1000")
+    wait(qtbot, window)
+    assert cost.years.accessibleDescription() == "It is not a number of years over 0."
+    assert view.answer.text() == "Not simulated. Cost: It is not a number of years over 0."
+    assert view.box_note.text() == ""
+    window.undo()
+    assert cost.years.value() == 5
+
+
+def test_units_are_stated_in_place_of_a_box(
+    qtbot: QtBot, window: MainWindow, view: LoadView
+) -> None:
+    form = view.editor.box_form
+    form.units.setFocus()
+    QTest.keyClick(form.units, Qt.Key.Key_Return)
+    assert draft_of(window).box["id"] == "jetson-orin-nx-16gb", "nothing was typed"
+    type_into(form.units, "gpu = 2 x rtx3060, cpu = core-i5-12400")
+    wait(qtbot, window)
+    stated = {"gpu": {"device": "rtx3060", "count": 2}, "cpu": "core-i5-12400"}
+    assert draft_of(window).box["units"] == stated
+    assert draft_of(window).box.keys() == {"mode", "units", "name"}
+    assert "has a mode 25W" in view.box_note.text()
+    choose(view.mode_box, "usual clocks")
+    wait(qtbot, window)
+    assert answer_of(window).box.units["gpu"].count == 2
+    assert form.units.text() == "gpu = 2 × rtx3060, cpu = core-i5-12400"
+    for wrong, words in (("gpu", "It is not a table of units"), ("gpu = rtx9060", "rtx9060")):
+        type_into(form.units, wrong)
+        wait(qtbot, window)
+        assert words in form.units.accessibleDescription()
+        window.undo()
+
+
+def test_a_stage_states_how_it_runs(qtbot: QtBot, window: MainWindow, view: LoadView) -> None:
+    form = view.editor.stage_form
+    choose(form.unit, "cpu")
+    choose(form.batching, "dynamic")
+    assert form.delay.isEnabled()
+    type_into(form.threads, "2")
+    titles = [form.runtime.itemText(i) for i in range(form.runtime.count())]
+    assert "TensorRT" not in titles
+    choose(form.runtime, "ncnn on a CPU")
+    wait(qtbot, window)
+    stage = draft_of(window).streams[0]["stage"][0]
+    assert (stage["runtime"], stage["threads"], stage["batching"]) == ("ncnn", 2, "dynamic")
+    configuration = answer_of(window).streams[0].stages[0].cost.prediction.configuration
+    assert (configuration.runtime, configuration.threads) == ("ncnn", 2)
+    choose(form.batching, "none")
+    type_into(form.batch, "4")
+    wait(qtbot, window)
+    assert "the stage states a batch" in form.batching.accessibleDescription()
+
+
+def test_a_dropped_box_runs_the_load(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path,
+    drop_files: Callable[[MainWindow, list[Path]], None],
+) -> None:  # fmt: skip
+    path = tmp_path / "mine.json"
+    path.write_text(BOX, encoding="utf-8")
+    drop_files(window, [path])
+    assert window.page.id == "load"
+    wait(qtbot, window)
+    assert draft_of(window).box == {"file": str(path)}
+    assert answer_of(window).box.name == "My box"
+    assert not any(entry.device.id == "mine" for entry in window.workspace.library.entries)
+    path.write_text(BOX.replace("rtx3060", "rtx9060"), encoding="utf-8")
+    with qtbot.waitSignal(window.central.load.failed) as refused:
+        drop_files(window, [path])
+    assert "rtx9060" in str(refused.args[0])
 
 
 def test_boxes_that_hold_it_are_listed_and_used(
@@ -357,8 +485,8 @@ def test_a_load_is_saved_and_there_in_the_next_session(
     window.show_page("load")
     view, load = window.central.load_view, window.central.load
     click(view.new_button)
-    assert view.stage_form.model.currentText() == "mine.onnx"
-    assert view.stage_form.model.findText("mobilenetv2-1.0-224.onnx") > 0
+    assert view.editor.stage_form.model.currentText() == "mine.onnx"
+    assert view.editor.stage_form.model.findText("mobilenetv2-1.0-224.onnx") > 0
     path = tmp_path / "further" / "saved.toml"
     path.parent.mkdir()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))

@@ -69,6 +69,23 @@ def test_without_model_or_budget_the_tab_says_what_it_wants(
     assert view.content.message.text() == NO_BUDGET
 
 
+def test_items_a_second_are_of_one_run_or_of_several_at_once(
+    qtbot: QtBot, window: MainWindow, view: ChooseView
+) -> None:
+    limit(qtbot, window, view, rate=100.0)
+    assert "meet 100 items/s;" in view.answer.text()
+    place = view.runs_box.findText("at once")
+    view.runs_box.setCurrentIndex(place)
+    view.runs_box.activated.emit(place)
+    wait(qtbot, window)
+    assert "meet 100 items/s of several runs at once;" in view.answer.text()
+    remarks = texts(view, "remark")
+    alone = ["items/s of one run after the other" in remark for remark in remarks]
+    assert any(alone)
+    assert not all(alone)
+    assert all(float(text.replace(",", "")) > 0 for text in texts(view, "fps"))
+
+
 def test_a_budget_ranks_the_devices_and_leaves_that_of_the_answer_alone(
     qtbot: QtBot, window: MainWindow, view: ChooseView, catalogue: Catalogue
 ) -> None:
@@ -81,6 +98,20 @@ def test_a_budget_ranks_the_devices_and_leaves_that_of_the_answer_alone(
     assert window.settings.get(table.CHOOSE_MS) == 5.0
     count = len(window.workspace.library.by_id())
     assert view.counted.text().endswith(f" of {count} devices have a number")
+
+
+def test_limits_are_there_in_the_next_session(qtbot: QtBot, window: MainWindow) -> None:
+    view = window.central.choose_view
+    typed = {view.latency_box: "30", view.power_box: "15", view.memory_box: "512"}
+    for box, text in typed.items():
+        box.setFocus()
+        box.selectAll()
+        qtbot.keyClicks(box, text)
+        qtbot.keyClick(box, Qt.Key.Key_Return)
+    later = ChooseView(window.options, window.central.choice, window.settings)
+    qtbot.addWidget(later)
+    boxes = (later.latency_box, later.power_box, later.memory_box)
+    assert [box.value() for box in boxes] == [30.0, 15.0, 512.0]
 
 
 def test_the_best_are_compared_against_the_limit(

@@ -11,10 +11,10 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.compare.chart import Bar, lay_out
-from ctm_gui.compare.columns import ComparisonColumns, target_groups
 from ctm_gui.compare.tokens import tokens_answer
 from ctm_gui.compare.view import CompareView
 from ctm_gui.compare.words import details
+from ctm_gui.prediction.columns import ComparisonColumns, target_groups
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit

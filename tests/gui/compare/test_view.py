@@ -17,6 +17,7 @@ from PySide6.QtTest import QTest
 from ctm_gui.compare import chart_items
 from ctm_gui.compare.chart import SINGLE_ROW_PX, Bar
 from ctm_gui.compare.view import CompareView
+from ctm_gui.prediction.columns import ComparisonColumns
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.errors import HostError
@@ -50,7 +51,7 @@ def make_row(device: str, latency_ms: float | None, model: str = "resnet50", **f
 
 def show(view: CompareView, rows: list[PredictionRow]) -> None:
     """Show rows, and wait for the chart, which follows in a later turn."""
-    view.show_predictions(rows)
+    view.show_predictions(ComparisonColumns(rows))
     while view._chart_turn.isActive():
         QGuiApplication.processEvents()
 

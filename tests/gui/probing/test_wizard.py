@@ -176,7 +176,7 @@ def test_an_unfinished_session_is_listed_and_goes_on(
     wizard = make_wizard()
     page = wizard.target_page
     qtbot.waitUntil(lambda: cells(page.sessions, 4) == ["1 of 2"], timeout=WAIT_MS)
-    assert cells(page.sessions, 2) == ["this machine"]
+    assert cells(page.sessions, 2) == ["this PC"]
     page.choose(Way.KIT)  # it goes on as it was begun, whatever is chosen below
     click(qtbot, page.go_on_button)
     assert wizard.pages.currentIndex() == MEASURE
@@ -528,8 +528,10 @@ def test_another_device_never_stands_for_this_machine_unasked(wizard: ProbingWiz
     page = wizard.target_page
     page.choose(Way.SSH)
     page.form.device_box.choose("rpi5")
+    assert page.form.threads_box.text() == "all 4 cores"
     assert page.form.address_edit.isVisible()
     page.choose(Way.THIS)
+    assert page.form.threads_box.text() == "all cores"
     assert page.choice.device is None
     assert page.form.device_box.currentText() == "This PC, as detected"
     assert not page.form.address_edit.isVisible()

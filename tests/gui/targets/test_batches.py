@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui.application import Application
 from ctm_gui.compare.answers import summary
-from ctm_gui.compare.columns import ComparisonColumns
+from ctm_gui.prediction.columns import ComparisonColumns
 from ctm_gui.prediction.comparison import Comparison, target_names
 from ctm_gui.targets.panel import target_menu
 from ctm_gui.targets.ranking import ConfigurationRanking

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
@@ -153,3 +153,42 @@ def test_the_palette_ticks_a_product(
     qtbot.keyClick(palette.edit, Qt.Key.Key_Return)
     ids = {device.id for device in expected}
     qtbot.waitUntil(lambda: ids <= set(workspace.selection.selected_ids), timeout=WAIT_MS)
+
+
+def announced(model: TargetsTreeModel) -> list[tuple[str, int, int]]:
+    """Return a list that grows by the text of each row that is announced, and its column."""
+    changes: list[tuple[str, int, int]] = []
+
+    def note(first: QModelIndex, last: QModelIndex) -> None:
+        for row in range(first.row(), last.row() + 1):
+            text = str(first.siblingAtColumn(0).siblingAtRow(row).data())
+            changes.append((text, first.column(), last.column()))
+
+    model.dataChanged.connect(note)
+    return changes
+
+
+def test_a_tick_announces_its_row_and_the_groups_around_it(
+    qtbot: QtBot, catalogue: Catalogue
+) -> None:
+    selection = TargetSelection(catalogue, [])
+    model = TargetsTreeModel(selection)
+    changes = announced(model)
+    device = catalogue.by_id["rtx4090"]
+    selection.select([device.id], selected=True)
+    assert [text for text, *_ in changes] == ["GPUs", device.vendor, "GeForce RTX 4090"]
+
+
+def test_badges_of_all_devices_are_announced_in_turns(qtbot: QtBot, catalogue: Catalogue) -> None:
+    selection = TargetSelection(catalogue, [])
+    model = TargetsTreeModel(selection)
+    changes = announced(model)
+    selection.set_badges(dict.fromkeys(catalogue.by_id, ("from specs", "")))
+    assert len(changes) < len(catalogue.by_id)
+    qtbot.waitUntil(lambda: not model.findChildren(QTimer, "turns"))
+    assert len(changes) > len(catalogue.by_id)
+    changes.clear()
+    selection.set_badges({})
+    model.set_filter("4090", checked_only=False)  # other rows, which nothing is to announce
+    qtbot.waitUntil(lambda: not model.findChildren(QTimer, "turns"))
+    assert not changes

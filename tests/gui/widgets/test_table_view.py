@@ -259,3 +259,19 @@ def test_many_columns_are_fitted_too_those_out_of_view_in_turns(qtbot):
     assert not fitted()
     view.fit_columns()
     qtbot.waitUntil(fitted)
+
+
+def test_the_current_row_stays_in_view_while_the_table_gets_smaller(qtbot, table):
+    table.resize(300, 600)
+    table.show()
+    qtbot.waitExposed(table)
+    table.show_grid(make_grid(200))
+    table.select_rows([120], 120)
+    index = table.currentIndex()
+    for height in (500, 301, 150):
+        table.resize(300, height)
+        assert table.viewport().rect().contains(table.visualRect(index).center())
+    # One that was scrolled away is not fetched.
+    table.verticalScrollBar().setValue(0)
+    table.resize(300, 120)
+    assert table.verticalScrollBar().value() == 0

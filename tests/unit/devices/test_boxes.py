@@ -49,6 +49,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     box = read_box(_write(tmp_path))
     assert box.units == {"gpu": UnitEntry("rtx3060"), "dla": UnitEntry("jetson-agx-orin-dla", 2)}
     assert (box.power_w, box.host_cores, box.mode) == (30.0, 8, "")
+    assert read_box(_write(tmp_path, mode="")) == box
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,7 @@ WRONG = {
         changed(schema="ctm-hcv/2"),
         'schema is "ctm-hcv/2", which this version cannot read',
     ),
+    "of a box": (changed(schema="ctm-box/1"), "schema is that of a box; name a device; ctm load"),
     "no schema": ({"id": "x"}, 'this JSON is not a device file (it has no field "schema"'),
     "no id": ({"schema": SCHEMA}, "id is missing; add the field."),
     "notes too long": (changed(notes="a" * 4001), "notes has 4,001 characters"),

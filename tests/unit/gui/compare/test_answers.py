@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ctm_gui.compare.answers import summary
-from ctm_gui.compare.columns import ComparisonColumns, GroupOrder, target_groups
+from ctm_gui.prediction.columns import ComparisonColumns, GroupOrder, target_groups
 from predictor.core.records import Basis, Configuration, Precision
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.fastest import fastest_within

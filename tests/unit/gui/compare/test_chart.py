@@ -18,8 +18,8 @@ from ctm_gui.compare.chart import (
     prefers_log,
     value_range,
 )
-from ctm_gui.compare.columns import ComparisonColumns, target_groups
 from ctm_gui.compare.words import Badge, BadgeStyle, badges_of
+from ctm_gui.prediction.columns import ComparisonColumns, target_groups
 from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.compare.columns import (
+from ctm_gui.compare.words import details
+from ctm_gui.prediction.columns import (
     ComparisonColumns,
     GroupOrder,
     TargetGroups,
     target_groups,
 )
-from ctm_gui.compare.words import details
 from predictor.core.records import Basis, Precision
 from predictor.core.units import LatencyUnit
 from predictor.presentation.verdict import Verdict, is_over, verdict, verdict_text

@@ -169,3 +169,13 @@ def test_a_call_with_more_in_it_is_never_shorter(batches: set[int]) -> None:
     assert all(after >= before * (1 - 1e-6) for before, after in pairwise(times))
     bounds = [row.prediction.bound_ms for row in rows]
     assert all(b is None or b <= t * (1 + 1e-6) for b, t in zip(bounds, times, strict=True))
+
+
+def test_a_comparison_comes_with_its_columns_read() -> None:
+    parts: list[Comparison] = []
+    whole = compare(MODELS, DEVICES, parts.append)
+    read = vars(whole.columns).copy()
+    whole.columns.read()
+    assert vars(whole.columns) == read
+    assert read["targets"]
+    assert len(read["latency_ms"]) == len(whole.rows)

@@ -24,6 +24,7 @@ from predictor.services.choose.rows import TIMES
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.clocks import at_clocks, clock_model
 from predictor.services.prediction.predict import predict
+from predictor.services.prediction.throughput import gains, throughputs
 from tests.support.graphs import Op
 from tests.support.models import make_model
 
@@ -164,6 +165,45 @@ def test_memory_is_that_of_weights_and_activations_in_the_precision() -> None:
     limit = Budget(max_memory_mb=float(in_fp32 + in_fp16) / 2)
     assert chance_of(chosen(limit), "small") == 0.0
     assert chance_of(chosen(limit), "small", "tensorrt") == 1.0
+
+
+def test_the_chance_of_a_rate_is_that_of_latency_and_gain_together() -> None:
+    (place,) = (i for i, target in enumerate(TARGETS) if target.id[:2] == ("large", "tensorrt"))
+    row = chosen(Budget(max_ms=5.0)).rows[0].prediction(place)
+    (rate,) = throughputs(MODEL, [TARGETS[place]], [row])
+    assert rate is not None
+    assert rate.low80_per_s is not None
+    assert rate.gain > 1
+    at_rate = chosen(Budget(min_throughput=rate.per_s))
+    (shown,) = at_rate.option(place).rates
+    assert shown is not None
+    assert (shown.per_s, shown.batch) == (pytest.approx(rate.per_s), rate.batch)
+    assert chance_of(at_rate, "large", "tensorrt") == pytest.approx(0.5)
+    at_low = chosen(Budget(min_throughput=rate.low80_per_s))
+    assert chance_of(at_low, "large", "tensorrt") == pytest.approx(0.9)
+    # Over the bound of a run in however large batches it is impossible.
+    bound_ms = gains(MODEL, [TARGETS[place]], 1)[0].bound_ms
+    over = chosen(Budget(min_throughput=1001 / bound_ms))
+    assert chance_of(over, "large", "tensorrt") == 0.0
+    assert "items" in over.sentence
+
+
+def test_a_rate_of_one_run_after_the_other_is_said_to_be_that() -> None:
+    phone = replace(
+        SMALL, id="phone", family=Family.NPU, configurations=(Configuration("rknn", FP16),)
+    )
+    choice = choose([MODEL], options_of([phone], Wanted()), Budget(min_throughput=1e-3))
+    option = choice.option(int(choice.order[0]))
+    assert option.rate is not None
+    assert option.prediction.latency_ms is not None
+    assert option.rate.per_s == pytest.approx(1000 / option.prediction.latency_ms)
+    assert "items/s of one run after the other" in option.remark
+
+
+def test_a_rate_and_a_latency_are_kept_together() -> None:
+    both = chosen(Budget(max_ms=5.0, min_throughput=100.0))
+    for alone in (Budget(max_ms=5.0), Budget(min_throughput=100.0)):
+        assert (both.chance <= chosen(alone).chance + 1e-12).all()
 
 
 def test_larger_batches_reach_a_throughput_that_one_image_does_not() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.loads.box_files import is_box_file
 from predictor.services.loads.boxes import (
     all_boxes,
     box_of_devices,
@@ -41,6 +42,8 @@ def test_a_mode_sets_the_budget(tmp_path: Path) -> None:
     assert budget_watts(box) == 25.0
     table = '[box]\nid = "jetson-orin-nx-16gb"\nmode = "10w"\n'
     assert budget_watts(box_of_load(_load(tmp_path, table), _CATALOGUE)) == 10.0
+    # What the load states of itself counts before the mode.
+    assert budget_watts(box_of_load(_load(tmp_path, table + "power_w = 8\n"), _CATALOGUE)) == 8.0
     with pytest.raises(
         InputError, match=r"line 3, mode: no unit of .* has a mode 5W; there is MAXN"
     ):
@@ -86,3 +89,21 @@ def test_devices_are_a_box_by_their_families() -> None:
 def test_an_id_that_is_none_names_those_that_are() -> None:
     with pytest.raises(InputError, match="choose one of apple-m2, "):
         named_box("toaster", _CATALOGUE)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_one"),
+    [
+        ('{"schema": "ctm-box/1"}', True),
+        ('{"schema": "ctm-box/9", "units": 3}', True),
+        ('{"schema": "ctm-hcv/1"}', False),
+        ('{"schema": 3}', False),
+        ('{"schema": "ctm-box/1"', False),
+        ("[]", False),
+    ],
+)
+def test_a_file_of_a_box_says_so_in_its_schema(tmp_path: Path, content: str, is_one: bool) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(content, encoding="utf-8")
+    assert is_box_file(str(path)) == is_one
+    assert not is_box_file(str(tmp_path / "none.json"))

@@ -1,5 +1,6 @@
 """Loads on boxes with latencies by hand: demand, chance, contention, placement."""
 
+import itertools
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -7,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device
 from predictor.core.run_facts import Spread, Tail
-from predictor.core.toml_tables import TomlTables
+from predictor.core.toml_tables import KeyedError, TomlTables
 from predictor.services.loads import placement
 from predictor.services.loads.costs import RunCost, runs_at_once
 from predictor.services.loads.placement import alone_ms, best_assignment, simulation_of
@@ -155,8 +158,15 @@ def test_an_open_stage_goes_where_it_leaves_the_most_room() -> None:
     assert best_assignment(load, _BOX, costs) == (("npu", "gpu"),)
     nowhere = prediction(None)
     without = {(0, 0): costs[0, 0], (0, 1): {"gpu": replace(cost(1.0), prediction=nowhere)}}
-    with pytest.raises(Exception, match="no unit has a number for crops"):
+    with pytest.raises(KeyedError, match="no unit has a number for crops") as refused:
         best_assignment(load, _BOX, without)
+    assert refused.value.key == "model"
+    nowhere = replace(nowhere, problem="not supported: it does not run rknn")
+    detect = replace(detect, runtime="rknn")
+    without = {(0, 0): {"gpu": replace(cost(1.0), prediction=nowhere)}, (0, 1): costs[0, 1]}
+    with pytest.raises(KeyedError, match="no unit has a number for detect") as refused:
+        best_assignment(_load(_stream(detect, crops)), _BOX, without)
+    assert refused.value.key == "runtime"
 
 
 def test_the_best_of_all_assignments_is_returned() -> None:
@@ -175,6 +185,64 @@ def test_the_best_of_all_assignments_is_returned() -> None:
 
     candidates = [(a, b, c) for a in _BOX.units for b in _BOX.units for c in _BOX.units]
     assert best_assignment(load, _BOX, costs) == (min(candidates, key=strain),)
+
+
+def test_sixteen_equal_streams_are_spread_over_the_units() -> None:
+    streams = [_stream(_stage("detect", "auto"), rate=10.0, name=f"s{i}") for i in range(16)]
+    # 8 % of the GPU a stage, 10 % of the two NPUs, 30 % of the card: 7, 6 and 3 would take 0.9,
+    # 8, 7 and 1 take 0.7, and of 8, 6 and 2 the GPU has most to do with 0.64.
+    costs = {(i, 0): {"gpu": cost(8.0), "npu": cost(20.0), "card": cost(30.0)} for i in range(16)}
+    (names,) = zip(*best_assignment(_load(*streams), _BOX, costs), strict=True)
+    assert [names.count(name) for name in _BOX.units] == [8, 6, 2]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from([3.0, 7.0]), min_size=1, max_size=3),
+            st.sampled_from([None, 40.0]),
+            st.sampled_from(["row", "side by side", "last waits"]),
+            st.sampled_from([1.0, 3.0]),
+        ),
+        min_size=1,
+        max_size=3,
+    ).filter(lambda streams: sum(len(stream[0]) for stream in streams) <= 6)
+)
+def test_whatever_is_alike_the_best_assignment_is_found(
+    drawn: list[tuple[list[float], float | None, str, float]],
+) -> None:
+    streams, costs = [], {}
+    for i, (times_ms, deadline_ms, shape, per_item) in enumerate(drawn):
+        names = [f"s{j}" for j in range(len(times_ms))]
+        after = {
+            "row": [names[max(j - 1, 0) : j] for j in range(len(names))],
+            "side by side": [[] for _ in names],
+            "last waits": [[] for _ in names[1:]] + [names[:-1]],
+        }[shape]
+        stages = [
+            _stage(name, "auto", after=tuple(others), per_item=per_item)
+            for name, others in zip(names, after, strict=True)
+        ]
+        streams.append(_stream(*stages, name=f"{i}", rate=10.0, deadline_ms=deadline_ms))
+        for j, ms in enumerate(times_ms):
+            npu = cost(1.5 * ms, traffic=1e6 * ms)
+            costs[i, j] = {"gpu": cost(ms, traffic=1e6 * ms), "npu": npu}
+    load = _load(*streams)
+    box = replace(_BOX, units={"gpu": _GPU, "npu": _NPU})
+
+    def strain(assignment: Any) -> float:
+        simulation = simulation_of(load, box, assignment, costs, 1)
+        shares = [float(simulation.demand(None, simulation.stated).max())]
+        for i, (stream, names) in enumerate(zip(streams, assignment, strict=True)):
+            row = [costs[i, j][name] for j, name in enumerate(names)]
+            if stream.deadline_ms:
+                shares.append(alone_ms(stream, row, box, names) / stream.deadline_ms)
+        return max(shares)
+
+    rows = [itertools.product(box.units, repeat=len(stream.stages)) for stream in streams]
+    least = min(map(strain, itertools.product(*rows)))
+    assert strain(best_assignment(load, box, costs)) == pytest.approx(least, rel=1e-8)
 
 
 def test_a_search_without_end_names_the_stage_to_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
 from predictor.core.records import Configuration, Measurement, Precision, Target
+from predictor.services.prediction import sensitivity
 from predictor.services.prediction.sensitivity import (
     Alternative,
     FactSensitivity,
@@ -241,3 +242,18 @@ def test_a_target_without_a_number_is_refused() -> None:
         sensitivity_of(MODEL, make_target(FACTS, runs=(Precision.INT8,)))
     with pytest.raises(InputError, match="no engine of this name"):
         sensitivity_of(MODEL, GPU, "crystal-ball")
+
+
+def test_a_graph_that_is_worked_out_in_parts_has_the_same_sensitivity(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = make_model(Op(macs=2 * 10**9), Op(read=10**7), Op(flags=VIEW))
+    whole = sensitivity_of(model, GPU)
+    assert whole.facts
+    monkeypatch.setattr(sensitivity, "_AT_ONCE", 1)
+    parts = sensitivity_of(model, GPU)
+    assert [fact.fact for fact in parts.facts] == [fact.fact for fact in whole.facts]
+    for part, fact in zip(parts.facts, whole.facts, strict=True):
+        assert part.elasticity == pytest.approx(fact.elasticity, rel=1e-9)
+        assert part.more == pytest.approx(fact.more, rel=1e-9)
+        np.testing.assert_allclose(part.operators, fact.operators, rtol=1e-9)

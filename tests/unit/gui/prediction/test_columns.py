@@ -3,8 +3,8 @@
 import csv
 import io
 
-from ctm_gui.compare.columns import ComparisonColumns
 from ctm_gui.compare.comparison_grid import ComparisonGrid
+from ctm_gui.prediction.columns import ComparisonColumns
 from predictor.core.units import LatencyUnit
 from predictor.presentation.prediction_rows import Place, TableContext
 
@@ -113,3 +113,28 @@ def test_a_copy_holds_more_digits_and_leaves_out_dashes(make_row):
     assert [line["Device"] for line in read] == ["B", "'=CMD"]
     assert [line["Budget"] for line in read] == ["", "meets"]
     assert grid.as_markdown([0]).splitlines()[1].count("---:") == 8
+
+
+def test_columns_that_a_comparison_needs_are_found_in_a_few_rows(make_row):
+    plain = make_row(latency_ms=4.0)
+    measured = make_row(latency_ms=4.0, predicted_ms=5.0)
+    interval = make_row(latency_ms=4.0, low80_ms=3.0, high80_ms=5.0)
+    rows = [plain] * 50 + [measured] + [plain] * 50 + [interval]
+    assert len(ComparisonColumns(rows).examples) <= 4
+    needed = grid_of(rows).needed_columns()
+    assert needed["predicted"]
+    assert needed["interval80"]
+    assert not needed["tokens"]
+    needed = grid_of([plain] * 50).needed_columns()
+    assert not needed["predicted"]
+    assert not needed["interval80"]
+
+
+def test_a_number_wins_over_a_missing_one_in_the_badge_of_a_device(make_row):
+    known, missing = make_row(latency_ms=4.0), make_row(latency_ms=None, problem="why")
+    for rows in ([known, missing], [missing, known]):
+        assert ComparisonColumns(rows).badges == {
+            known.prediction.device_id: ("analytic", "The numbers are analytic (roofline 1).")
+        }
+    (badge,) = ComparisonColumns([missing]).badges.values()
+    assert badge == ("no number", "why")
