@@ -47,11 +47,11 @@ class AttentionGrid(Grid):
         rows, labels = self.rows, self.summary.labels
         first = self._names()
         if self.summary.is_signed:
-            most = attention_peak(np.abs(rows.to_metrics))
+            peaks = attention_peak(np.abs(rows.to_metrics))
             return [
                 *first,
                 share_column("change", "Change", lambda: changes_of(rows), _CHANGE),
-                _metric("by", "Most by", most, labels),
+                _metric("by", "Most by", peaks, labels),
             ]
         looks, peaks = rows.to_peaks, rows.from_peaks
         what = "time" if self.summary.is_time else "attention"

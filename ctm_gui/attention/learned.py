@@ -20,7 +20,7 @@ _WORDS = MapWords(
     titles=("What was learned of operators", "Where it changes the time of a rate"),
     units=("added or saved of the row's time", "added or saved of the column's time"),
 )
-_LEAST = 0.005  # of a change worth naming
+_SMALLEST = 0.005  # of a change worth naming
 
 
 class LearnedSummary(AttentionSummary):
@@ -82,7 +82,7 @@ class LearnedSummary(AttentionSummary):
             f"{rows.label(row)} {percent(abs(float(changes[row])), 2)} "
             f"{'longer' if changes[row] > 0 else 'shorter'}"
             for row in slowest
-            if abs(changes[row]) >= _LEAST
+            if abs(changes[row]) >= _SMALLEST
         ]
         if not named:
             return "The slowest operators take as long as their kind does"

@@ -84,8 +84,8 @@ class MapLayout:
         shares = self.rows.from_metrics if backward else self.rows.to_metrics
         low, high = float(shares.min(initial=1.0)), float(shares.max(initial=0.0))
         if self.summary.is_signed:
-            most = max(high, -low) or 1.0
-            return -most, most
+            largest = max(high, -low) or 1.0
+            return -largest, largest
         if low >= high:
             return 0.0, high or 1.0
         return (low if low > high / 2 else 0.0), high

@@ -246,16 +246,16 @@ def signed_place(part: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return places
 
 
-def change_marks(most: float, gap: float) -> list[tuple[float, float]]:
+def change_marks(largest: float, gap: float) -> list[tuple[float, float]]:
     """Return places on a bar of changes, 0 to 1, and the changes there.
 
     Args:
-        most: the largest change, at the right end; the left one is its opposite.
+        largest: the largest change, at the right end; the left one is its opposite.
         gap: least distance between two places.
     """
     # Those at the ends stand inside the bar.
     parts = np.array([-1.0, -0.25, 0.0, 0.25, 1.0] if gap < _QUARTER_GAP else [-1.0, 0.0, 1.0])
-    return list(zip(signed_place(parts).tolist(), (most * parts).tolist(), strict=True))
+    return list(zip(signed_place(parts).tolist(), (largest * parts).tolist(), strict=True))
 
 
 def _mark(painter: QPainter, line: QRectF, place: float, words: str) -> None:

@@ -110,7 +110,7 @@ class ComparisonColumns:
         facts = (
             self.is_tokens,
             ~self.is_tokens,
-            *map(_is_known, (self.high80_ms, self.predicted_ms)),
+            *map(_is_number, (self.high80_ms, self.predicted_ms)),
         )
         return [self.rows[int(fact.argmax())] for fact in facts if fact.any()]
 
@@ -286,9 +286,9 @@ def _badge(prediction: Prediction) -> tuple[str, str]:
     return words, f"The numbers are {words} ({prediction.engine})."
 
 
-def _is_known(values: FloatArray) -> BoolArray:
-    known: BoolArray = ~np.isnan(values)
-    return known
+def _is_number(values: FloatArray) -> BoolArray:
+    numbers: BoolArray = ~np.isnan(values)
+    return numbers
 
 
 def _is_flagged(row: PredictionRow) -> bool:

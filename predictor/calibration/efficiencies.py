@@ -71,9 +71,9 @@ def _groups(
 def by_groups(targets: Iterable[Target], of: Callable[[Mapping[str, str]], T]) -> list[T]:
     """Return ``of`` the groups of each target, computed once for equal ones."""
     groups = by_run(targets, groups_of)
-    values = {id(each): each for each in groups}
-    results = {identity: of(each) for identity, each in values.items()}
-    return [results[id(each)] for each in groups]
+    distinct = {id(of_target): of_target for of_target in groups}
+    results = {identity: of(of_target) for identity, of_target in distinct.items()}
+    return [results[id(of_target)] for of_target in groups]
 
 
 def effect_parts(targets: Sequence[Target]) -> Floats:

@@ -252,7 +252,7 @@ class RememberedEvidence:
         """Remember nothing."""
         self._evidence = evidence
         self._measured = {row[:2] for row in evidence.keys.rows()}
-        self._answers = self._none = self._asked(Keys.of([]), {})
+        self._answers = self._none = self._answers_of(Keys.of([]), {})
 
     def about(self, keys: Keys) -> Deviations:
         """Return what :meth:`Evidence.about` does."""
@@ -275,7 +275,9 @@ class RememberedEvidence:
         unknown = [name for name in dict.fromkeys(names) if name not in answers.places]
         if unknown:
             numbers = {name: place for place, name in enumerate(unknown, len(answers.places))}
-            new = self._asked(Keys(*np.array(unknown, np.str_).T), {**answers.places, **numbers})
+            new = self._answers_of(
+                Keys(*np.array(unknown, np.str_).T), {**answers.places, **numbers}
+            )
             self._answers = answers = _Answers(
                 new.places,
                 Deviations.joined([answers.deviations, new.deviations]),
@@ -283,7 +285,7 @@ class RememberedEvidence:
             )
         return np.array([answers.places[name] for name in names], np.int64), answers
 
-    def _asked(self, keys: Keys, places: Mapping[tuple[str, ...], int]) -> _Answers:
+    def _answers_of(self, keys: Keys, places: Mapping[tuple[str, ...], int]) -> _Answers:
         return _Answers(places, self._evidence.about(keys), self._evidence.twins(keys))
 
 

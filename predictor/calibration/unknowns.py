@@ -53,7 +53,7 @@ class MeasuredKinds:
     def of(cls, targets: Sequence[Target]) -> MeasuredKinds:
         """Return the kinds of measured targets."""
         names = [_names(target) for target in targets]
-        sets = (frozenset(filter(None, (each[of] for each in names))) for of in _NAMED)
+        sets = (frozenset(filter(None, (of_target[of] for of_target in names))) for of in _NAMED)
         return cls(*sets)
 
     def unknowns(self, targets: Sequence[Target], rates: Rates) -> list[tuple[str, ...]]:
@@ -68,7 +68,9 @@ class MeasuredKinds:
         unknown = []
         for target, is_open in zip(targets, has_gap.tolist(), strict=True):
             names = _names(target)
-            missing = [of for of, known in measured.items() if names[of] not in known]
+            missing = [
+                of for of, measured_names in measured.items() if names[of] not in measured_names
+            ]
             unknown.append((*missing, RATE) if is_open else tuple(missing))
         return unknown
 
@@ -91,7 +93,7 @@ def widening(counts: Integers) -> Floats:
 
 def unknown_words(unknown: Sequence[str]) -> str:
     """Return what is unknown of a target in words; empty where nothing is."""
-    return ", ".join(_WORDS[each] for each in unknown)
+    return ", ".join(_WORDS[name] for name in unknown)
 
 
 def _names(target: Target) -> dict[str, str]:

@@ -63,7 +63,7 @@ _CHIP, _DEVICE, _TARGET = map(NEARNESS.index, ("chip", "device", "target"))
 _AGAIN: Final = 0.15  # in ln: the user's device, runtime and cooling against the published ones
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Estimate:
     """Efficiencies, evidence and track record, as they ship.
 
@@ -148,7 +148,7 @@ class Estimate:
         unknown = self.measured.unknowns(
             [published[place] for place in unseen], stated.take(unseen)
         )
-        variance[unseen] *= widening(np.array([len(each) for each in unknown], np.int64)) ** 2
+        variance[unseen] *= widening(np.array([len(missing) for missing in unknown], np.int64)) ** 2
         for place, missing in zip(unseen.tolist(), unknown, strict=True):
             if missing:
                 sources[place] += f": {unknown_words(missing)}"
@@ -295,14 +295,14 @@ class Estimate:
         with equal cores differ in all around them. A run that forbids halves deviates as the
         published one of its device, and is less sure.
         """
-        asked = self._remembered if evidence is self.evidence else evidence
+        source = self._remembered if evidence is self.evidence else evidence
         npus = np.flatnonzero(by_run(targets, lambda target: kind(target.device) == "npu"))
-        twins = asked.twins(keys.take(npus))
+        twins = source.twins(keys.take(npus))
         twin, of_twin = npus[twins >= 0], twins[twins >= 0]
         devices = keys.device.astype(object)  # names of any length
         devices[twin] = evidence.keys.device[of_twin]
         published = published_keys(keys)
-        deviations = asked.about(replace(published, device=devices.astype(np.str_)))
+        deviations = source.about(replace(published, device=devices.astype(np.str_)))
         deviations.nearness[twin] = _CHIP
         stand_in = (published.precision != keys.precision) & (deviations.nearness == _TARGET)
         deviations.nearness[stand_in] = _DEVICE

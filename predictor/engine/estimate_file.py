@@ -66,10 +66,10 @@ def read_estimate(path: Path) -> Estimate:
     for (group, name), row in zip(groups, rows, strict=True):
         effects[group][name] = row
     estimate = Estimate(
-        Efficiencies(mean, effects, words["level"], TypicalRates(**words["typical"])),
-        OperatorFactors(words["groups"], weights),
-        _networks(words["classes"], of_networks),
-        Evidence(
+        efficiencies=Efficiencies(mean, effects, words["level"], TypicalRates(**words["typical"])),
+        operators=OperatorFactors(words["groups"], weights),
+        networks=_networks(words["classes"], of_networks),
+        evidence=Evidence(
             keys=Keys(
                 **{name: np.array(values, np.str_) for name, values in words["keys"].items()}
             ),
@@ -80,8 +80,10 @@ def read_estimate(path: Path) -> Estimate:
             scales=Scales(**words["scales"]),
             covariance=covariance,
         ),
-        MeasuredKinds(**{name: frozenset(names) for name, names in words["measured"].items()}),
-        {
+        measured=MeasuredKinds(
+            **{name: frozenset(names) for name, names in words["measured"].items()}
+        ),
+        tracks={
             name: {group: Track(**track) for group, track in tracks.items()}
             for name, tracks in words["tracks"].items()
         },

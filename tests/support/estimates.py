@@ -64,17 +64,17 @@ def small_estimate(evidence: Evidence | None = None) -> Estimate:
     """
     none = np.zeros(PARTS)
     return Estimate(
-        Efficiencies(
+        efficiencies=Efficiencies(
             np.tile(np.log([FACTORS[term] for term in TERMS]), len(KINDS)),
             {"all": {"all": none}, "runtime": {"tensorrt": none, "ncnn": none}},
             {"all": {"all": 0.0}, "kind": {}, "runtime": {}, "class": {}},
             TYPICAL,
         ),
-        no_factors(),
-        NetworkDeviations.nothing(),
-        evidence or Evidence.nothing(SCALES),
-        MeasuredKinds(_Everything(), _Everything(), _Everything()),
-        {
+        operators=no_factors(),
+        networks=NetworkDeviations.nothing(),
+        evidence=evidence or Evidence.nothing(SCALES),
+        measured=MeasuredKinds(_Everything(), _Everything(), _Everything()),
+        tracks={
             UNSEEN: {"all": ALL, "gpu x tensorrt": CLASS},
             CHIP: {"all": NEAR},
             **{case: {"all": MEASURED} for case in track.MEASURED},

@@ -30,9 +30,9 @@ class KnownDevices:
         ]
 
     def _first(self, device: Device) -> Device:
-        known = self._by_id.get(device.id)
-        if known is device or known == device:
-            return known
+        first = self._by_id.get(device.id)
+        if first is device or first == device:
+            return first
         while len(self._by_id) >= _DEVICES:
             self._by_id.pop(next(iter(self._by_id)), None)
         self._by_id[device.id] = device

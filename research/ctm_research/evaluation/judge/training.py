@@ -94,12 +94,12 @@ def train_estimate(
     fitted = engine.fit(judged, np.arange(len(judged.target)))
     assert fitted.operators is not None  # noqa: S101  # the engine is not plain
     return Estimate(
-        fitted.efficiencies,
-        fitted.operators,
-        fitted.networks,
-        fitted.evidence,
-        fitted.measured,
-        tracks,
+        efficiencies=fitted.efficiencies,
+        operators=fitted.operators,
+        networks=fitted.networks,
+        evidence=fitted.evidence,
+        measured=fitted.measured,
+        tracks=tracks,
     )
 
 

@@ -12,7 +12,7 @@ from ctm_gui.attention.learned import LearnedSummary, changes_of
 from ctm_gui.attention.map import MapLayout
 from ctm_gui.attention.map_items import change_marks, heat_table
 from ctm_gui.widgets.theme import DARK, LIGHT, Theme
-from tests.unit.gui.attention.test_rows import GPU, make_summary
+from tests.support.attention_summary import GPU, make_summary
 
 # Of (stem, join, head) by (cores, bandwidth): 2 adds half of the time now, 0.5 as much as it is.
 FACTORS = np.array([[2.0, 1.0], [1.0, 0.5], [1.0, 1.0]], np.float32)
