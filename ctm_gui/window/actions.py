@@ -115,7 +115,7 @@ _AFTER_PAGES: tuple[ActionSpec, ...] = (
     ActionSpec("theme_dark", VIEW, "Dar&k Theme",
                lambda w: w.choose_theme(ThemeChoice.DARK), group="theme", checkable=True),
     ActionSpec("probe", TOOLS, "&Probe a Device…", lambda w: w.probe_device(), "Ctrl+Shift+M",
-               tip="Measure reference networks on this machine, a board or elsewhere"),
+               tip="Measure reference networks on this PC, a board or elsewhere"),
     ActionSpec("palette", TOOLS, "&Find a Command…", lambda w: w.assistance.show_palette(),
                "Ctrl+Shift+P", "commands", tip="Every command by a few letters of its name"),
     ActionSpec("help", HELP, "&Help on This View", lambda w: w.assistance.show_help(),
