@@ -46,7 +46,7 @@ def test_classes_are_of_runtime_and_kind_of_device() -> None:
     on_card = concurrency_of(target(Family.GPU, "tensorrt"))
     assert on_card is not None
     assert on_card.batches > 0
-    assert on_card.error <= 0.25
+    assert on_card.error <= 0.30
     assert concurrency_of(target(Family.NPU, "tensorrt")) is None
     assert concurrency_of(target(Family.NPU, "rknn")) is None
     assert concurrency_of(target(Family.NPU, "qnn")) == concurrency_of(target(Family.NPU, "snpe"))

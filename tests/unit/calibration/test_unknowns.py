@@ -32,7 +32,7 @@ METRICS = {
 
 
 def target(
-    architecture: str = "ampere",
+    architecture: str = "ampere-ga10x",
     vendor: str = "NVIDIA",
     precision: Precision = Precision.FP32,
     metrics: dict[str, float] = METRICS,
@@ -55,7 +55,7 @@ MEASURED = MeasuredKinds.of([target(), target(precision=Precision.FP16)])
     ("asked", "unknown"),
     [
         (target(), ()),
-        (target(architecture="ada-lovelace"), (DESIGN,)),
+        (target(architecture="ampere-ga10x-geforce"), (DESIGN,)),
         (target(precision=Precision.INT8), (PRECISION,)),
         (target(vendor="A maker"), (MAKER,)),
     ],

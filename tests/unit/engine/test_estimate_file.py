@@ -13,6 +13,7 @@ import pytest
 
 from ctm_research.training.files import write_card, write_estimate
 from predictor.calibration.target_fit import PARTS
+from predictor.calibration.unknowns import MeasuredKinds
 from predictor.core.errors import InputError
 from predictor.engine.checkpoint import ESTIMATE, read_checkpoint
 from predictor.engine.estimate import Estimate
@@ -66,7 +67,11 @@ def test_a_small_estimate_comes_back_too(tmp_path: Path, count: int) -> None:
     targets = [other_device(f"d{place}") for place in range(count)]
     shape = np.linspace(-2.0, 2.0, PARTS)
     evidence = evidence_of(targets, [0.5] * count, [4] * count, shape)
-    estimate = replace(small_estimate(evidence), operators=random_factors())
+    estimate = replace(
+        small_estimate(evidence),
+        operators=random_factors(),
+        measured=MeasuredKinds.of(targets),
+    )
 
     write_estimate(tmp_path / "a.npz", estimate)
     again = read_estimate(tmp_path / "a.npz")
@@ -84,6 +89,7 @@ def test_a_small_estimate_comes_back_too(tmp_path: Path, count: int) -> None:
     assert theirs.contexts.states == pytest.approx(ours.contexts.states)
     assert theirs.contexts.trust.tolist() == ours.contexts.trust.tolist()
     assert theirs.evidence == ours.evidence
+    assert theirs.variance == pytest.approx(ours.variance)
 
 
 def _truncated(path: Path) -> None:
