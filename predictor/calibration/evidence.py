@@ -206,9 +206,10 @@ class Evidence:
             cross, closeness = _covariance(target_keys, source_keys, self.scales)
             covariance, _ = _covariance(source_keys, source_keys, self.scales)
             covariance += np.diag(self.variance[sources])
-            gain = np.linalg.solve(covariance, cross.T)  # [M', T']
-            mean[targets] = gain.T @ self.level[sources]
-            variance[targets] -= (gain * cross.T).sum(axis=0)
+            # Sums along rows: to the last bit the same for a target beside whichever others.
+            gain = (cross[:, None] * np.linalg.inv(covariance)).sum(axis=2)  # [T', M']
+            mean[targets] = (gain * self.level[sources]).sum(axis=1)
+            variance[targets] -= (gain * cross).sum(axis=1)
             networks = self.networks[sources]
             same_runtime = target_keys.runtime[:, None] == source_keys.runtime
             source = _nearest(closeness + 0.5 * same_runtime, networks)

@@ -498,3 +498,21 @@ def test_no_more_than_some_answers_are_remembered(monkeypatch: pytest.MonkeyPatc
         keys = keys_of((ASKED[0], ASKED[1], runtime, "fp32/t4"))
         assert remembered.about(keys).mean == pytest.approx(evidence.about(keys).mean)
     assert len(remembered._answers.places) <= 3
+
+
+def test_a_target_is_the_same_to_the_last_bit_beside_others() -> None:
+    """So rows of a worker that was asked about others before are the bytes of a new process."""
+    draw = np.random.default_rng(0)
+    measured = [
+        (("a76", f"d{place % 5}", f"r{place % 3}", f"fp32/t{place}"), float(draw.normal()), 3)
+        for place in range(17)
+    ]
+    evidence = evidence_of(*measured)
+    asked: list[Row] = [("a76", f"d{place % 7}", f"r{place % 4}", "fp32/t2") for place in range(9)]
+
+    together = evidence.about(keys_of(*asked))
+
+    for place, row in enumerate(asked):
+        alone = evidence.about(keys_of(row))
+        assert alone.mean[0] == together.mean[place]
+        assert alone.variance[0] == together.variance[place]

@@ -106,7 +106,7 @@ def _joined(answered: Sequence[Answered], setting: str, form: str) -> Answers:
 
 
 def document(judged: Judged, tables: Mapping[str, Mapping[str, OfSilicon]]) -> dict[str, Any]:
-    """Return the errors in percent by setting, class and form, and their medians over classes.
+    """Return the errors in percent by setting, class and form, with their medians and means.
 
     Args:
         judged: the corpus.
@@ -132,7 +132,15 @@ def document(judged: Judged, tables: Mapping[str, Mapping[str, OfSilicon]]) -> d
             for name in of_forms
             if entries
         }
-        settings[setting] = {"classes": entries, "median_percent": medians}
+        means = {
+            name: float(np.exp(np.mean([np.log(each["error_percent"][name]) for each in entries])))
+            for name in medians
+        }
+        settings[setting] = {
+            "classes": entries,
+            "median_percent": medians,
+            "mean_percent": means,
+        }
     return {"evaluation": "learned", "settings": settings}
 
 
@@ -147,7 +155,7 @@ def _lines(figures: Mapping[str, Any], origin: str) -> Iterator[str]:
     yield "The estimate whole, without each of its learned parts, and with none of them: physics,"
     yield "efficiencies by kind of operator, levels, and what measurements tell of level and shape."
     yield "Median error in % over the silicon of a class, left out in ten folds; classes of"
-    yield f"at least {LEAST_SILICON} kinds of silicon, and the median over them."
+    yield f"at least {LEAST_SILICON} kinds of silicon, and median and mean of them."
     yield ""
     yield origin
     for setting, of_setting in figures["settings"].items():
@@ -158,8 +166,8 @@ def _lines(figures: Mapping[str, Any], origin: str) -> Iterator[str]:
             [each["class"], each["silicon"], *(_words(each["error_percent"][n]) for n in FORMS)]
             for each in of_setting["classes"]
         ]
-        medians = of_setting["median_percent"]
-        rows.append(["median", "", *(_words(medians.get(name)) for name in FORMS)])
+        for title, key in (("median", "median_percent"), ("geometric mean", "mean_percent")):
+            rows.append([title, "", *(_words(of_setting[key].get(name)) for name in FORMS)])
         yield table(["class", "silicon", *FORMS], rows)
     yield from _widths(figures["widths"])
 
