@@ -213,7 +213,7 @@ def test_the_report_has_a_section_on_it(
     assert draft is not None
     assert draft.report.title == "What NVIDIA Jetson Orin NX 16 GB carries"
     assert [section.id for section in draft.report.sections] == [SectionId.LOAD]
-    assert len(draft.pages.pages) == 1
+    assert 1 <= len(draft.pages.pages) <= 2
     presenter.close()
 
 

@@ -234,8 +234,8 @@ def test_what_was_measured_at_a_batch_stands_in_its_row_alone(
         history.find(eighth, gpu.name)
     stored = found.args[0]
     assert stored.prediction.configuration.batch == 8
-    # 400 items a second: a call of 8 takes 20 ms.
-    history.add_truth(stored, NewTruth("400", LatencyUnit.FPS))
+    # 800 items a second: a call of 8 takes 10 ms.
+    history.add_truth(stored, NewTruth("800", LatencyUnit.FPS))
 
     def bases() -> list[Basis | None]:
         return [row.prediction.basis for row in opened.comparison.rows]
@@ -243,7 +243,7 @@ def test_what_was_measured_at_a_batch_stands_in_its_row_alone(
     qtbot.waitUntil(lambda: Basis.MEASURED in bases(), timeout=10_000)
     settle(opened)
     again, measured = (row.prediction for row in opened.comparison.rows)
-    assert measured.latency_ms == pytest.approx(20.0)
+    assert measured.latency_ms == pytest.approx(10.0)
     assert measured.predicted_ms == pytest.approx(eighth.latency_ms)
     assert again.basis is Basis.PROBED, "it tells of the target, and so of the other row"
 
