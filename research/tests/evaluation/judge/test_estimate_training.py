@@ -54,7 +54,7 @@ def test_what_made_the_latencies_comes_back_on_a_device_that_nobody_measured() -
     true = 2 * np.array([term_times(Work.of(graph), rates).sum(axis=(0, 2)) for graph in GRAPHS])
     assert estimated(estimate, new) == pytest.approx(true, rel=0.1)
     assert [words.partition(";")[0] for words in estimate.of(new).evidence] == [
-        "not measured here",
+        "not measured here: nothing with its design was measured",
         "from s03 0, which has the same chip or cores (pytorch fp32",
     ]
 
@@ -287,7 +287,7 @@ def test_cases_with_measured_networks_have_records_of_their_own() -> None:
     assert records["measured 12"].spread == pytest.approx(shipped.deviation[0], rel=0.1)
     assert records["probed 12"].error < 0.5 * records["unseen"].error
     for record in records.values():
-        assert 0 < record.spread < 1
+        assert 0 < record.spread < 1.1
 
 
 def test_where_nothing_can_be_measured_and_asked_the_record_is_that_of_unseen_silicon() -> None:
