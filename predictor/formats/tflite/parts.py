@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -176,12 +177,13 @@ def _computed_strided_slice(translation: Translation, operator: Operator) -> Non
     data, builder = operator.inputs[0], translation.builder
     rank = translation.rank(data)
     masks = [operator.option(f"{name}Mask") for name in ("Ellipsis", "NewAxis")]
-    if any(masks):
+    count = math.prod(translation.tensor(operator.inputs[1]).dims)
+    if any(masks) or not 0 <= count <= rank:  # a damaged file may state any number of bounds
         translation.unknown(operator)
         return
     value = translation.value(data, as_filed(rank))
     bounds = [translation.as_int64(index) for index in operator.inputs[1:4]]
-    axes = builder.constant(list(range(translation.tensor(operator.inputs[1]).dims[0])))
+    axes = builder.constant(list(range(count)))
     value = builder.node("Slice", [value, *bounds[:2], axes, bounds[2]])
     shrunk = operator.option("ShrinkAxisMask")
     dropped = [axis for axis in range(rank) if shrunk & 1 << axis]

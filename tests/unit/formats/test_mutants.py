@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import random
+import tracemalloc
 
 from tests.fuzz.formats import bases, feed, mutate, packed
 
@@ -34,3 +35,16 @@ def test_damaged_files_are_read_or_refused_in_one_sentence() -> None:
         faulthandler.cancel_dump_traceback_later()
     assert any(were_read)
     assert not all(were_read)
+
+
+def test_a_part_with_any_number_of_bounds_is_read_at_once() -> None:
+    """Bounds of a computed part whose tensor states two thousand million took a gigabyte."""
+    rng = random.Random("*.tflite 1 9772")  # noqa: S311 - no secret
+    damaged = mutate(rng, "tflite")
+    tracemalloc.start()
+    try:
+        feed(damaged)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 20 * 2**20
