@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.disable()
     try:
         # Qt loads here, after the check, because without its libraries it cannot even be imported.
-        from ctm_gui.application import Application  # noqa: PLC0415
+        from ctm_gui.application import Application
     except ImportError as error:
         message = f"ctm-gui: a library is missing: {error}; install it and start again."
         print(message, file=sys.stderr)  # noqa: T201 - there is no window to say it

@@ -136,8 +136,8 @@ class Application:
         """Show the probing wizard beside the window; it is built when it is first asked for."""
         if self.wizard is None:
             # Loaded since the first frame, see ctm_gui.later.
-            from ctm_gui.probing.presenter import ProbingPresenter  # noqa: PLC0415
-            from ctm_gui.probing.wizard import ProbingWizard  # noqa: PLC0415
+            from ctm_gui.probing.presenter import ProbingPresenter
+            from ctm_gui.probing.wizard import ProbingWizard
 
             self._probing = ProbingPresenter(self._store, self.workspace)
             self.wizard = ProbingWizard(self.options, self._probing, self.window)
@@ -148,8 +148,8 @@ class Application:
     def open_report(self) -> ReportDialog:
         """Show the report of the present comparison; its dialog is built at the first call."""
         # Loaded since the first frame, see ctm_gui.later.
-        from ctm_gui.report.dialog import ReportDialog  # noqa: PLC0415
-        from ctm_gui.report.presenter import ReportPresenter  # noqa: PLC0415
+        from ctm_gui.report.dialog import ReportDialog
+        from ctm_gui.report.presenter import ReportPresenter
 
         if self.report is None:
             presenter = ReportPresenter(self.workspace.recorder, self.window)
@@ -160,7 +160,7 @@ class Application:
 
     def _showing_report(self, dialog: ReportDialog) -> Iterator[None]:
         """Show the dialog and begin the report, the window's other events in between."""
-        from ctm_gui.report.presenter import ReportSubject  # noqa: PLC0415
+        from ctm_gui.report.presenter import ReportSubject
 
         dialog.show()
         dialog.activateWindow()
@@ -210,6 +210,6 @@ class Application:
 
 
 def _open_history(store: Path | None) -> History:
-    from predictor.services.history.history import open_history  # noqa: PLC0415 - after the first frame
+    from predictor.services.history.history import open_history
 
     return open_history(store)

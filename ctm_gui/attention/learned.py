@@ -1,4 +1,4 @@
-"""What was learned of the operators of one model on one target, as maps of the Attention view."""
+"""Maps of the learned factors of operators, of one model on one target, for the Attention view."""
 
 from __future__ import annotations
 

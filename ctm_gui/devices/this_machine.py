@@ -183,12 +183,12 @@ def _measured(store: Path | None, again: bool, context: TaskContext) -> _Result:
         context: of the task.
     """
     # They import the engine of the estimate: half a second that the start does without.
-    from predictor.services.probing.quick import (  # noqa: PLC0415
+    from predictor.services.probing.quick import (
         QUICK_S,
         Refusal,
         probe_quickly,
     )
-    from predictor.services.signatures.quick import has_signature  # noqa: PLC0415
+    from predictor.services.signatures.quick import has_signature
 
     machine, rates = describe_this_machine(), MachineRates(store)
     try:

@@ -234,7 +234,7 @@ class HistoryPresenter(StoreClient):
         (graphs, signatures), devices = stored_facts, self._devices()
         self._wait(1)
 
-        from predictor.services.history.changes import predict_again  # noqa: PLC0415 - after the first frame
+        from predictor.services.history.changes import predict_again
 
         def work(_: TaskContext) -> tuple[Change, ...]:
             return predict_again(stored, graphs, devices, signatures=signatures)

@@ -81,7 +81,7 @@ class ProjectExchange(StoreClient):
 
     def open(self, path: str) -> None:
         """Read a project; it is taken over at once where nothing conflicts."""
-        from predictor.services.project.file import read_project  # noqa: PLC0415 - after the first frame
+        from predictor.services.project.file import read_project
 
         token = self._new_token()
 

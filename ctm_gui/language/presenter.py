@@ -117,14 +117,14 @@ class LanguagePresenter(StoreClient):
         if self.state.model is None:
             return ""
         architecture = self.state.model.architecture
-        from predictor.services.generation.document import size_of  # noqa: PLC0415 - after the first frame
+        from predictor.services.generation.document import size_of
 
         context = f"context of {architecture.max_context:,} tokens"
         return f"{shown(architecture.name)}: {size_of(architecture)}, {context}"
 
     def run(self) -> Callable[[], LanguageRun | None]:
         """Return work that predicts the present run for a report, None without a number."""
-        from predictor.services.serving.serve import Measured, serve  # noqa: PLC0415 - after the first frame
+        from predictor.services.serving.serve import Measured, serve
 
         model, request, devices = self.state.model, self.state.request, self._devices()
         if model is None or not devices:
@@ -214,8 +214,8 @@ class LanguagePresenter(StoreClient):
 
     def show_curves(self, devices: Sequence[Device], along: Along) -> None:
         """Work out the curves of some devices along a count."""
-        from ctm_gui.language.curves import Along, curve_of, rate_curve  # noqa: PLC0415 - after the first frame
-        from predictor.services.serving.serve import Measured, serve  # noqa: PLC0415 - after the first frame
+        from ctm_gui.language.curves import Along, curve_of, rate_curve
+        from predictor.services.serving.serve import Measured, serve
 
         self._curves_task.cancel()
         model = self.state.model
@@ -282,13 +282,13 @@ class LanguagePresenter(StoreClient):
         return list({device.id: device for device in self._selection.selected}.values())
 
     def _probes(self, devices: Sequence[Device]) -> list[DecodeProbe]:
-        from predictor.services.generation.probes import decode_probes  # noqa: PLC0415 - after the first frame
+        from predictor.services.generation.probes import decode_probes
 
         return decode_probes(self._user_measurements.signatures.measured, devices)
 
     def work_on(self, devices: Sequence[Device]) -> Callable[[], list[Generation]]:
         """Return work that predicts the run on devices; there is a model."""
-        from predictor.services.generation.generate import generate  # noqa: PLC0415 - after the first frame
+        from predictor.services.generation.generate import generate
 
         model = self.state.model
         assert model is not None  # noqa: S101  # callers looked

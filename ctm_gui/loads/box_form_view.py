@@ -16,7 +16,7 @@ _SEVERAL: Final = re.compile(r"(\d+)\s*[x×]\s+(\S.*)")
 
 
 class BoxForm(TableForm):
-    """What a load states of its box beside its source and mode."""
+    """Fields of the box of a load: power, price, memory, cores and units."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class CostForm(TableForm):
 
 
 class SimulationForm(TableForm):
-    """How long and how often the load is simulated."""
+    """Fields of the simulation of a load: items, draws and seed."""
 
     def __init__(self) -> None:
         super().__init__()

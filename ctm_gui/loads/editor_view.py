@@ -1,4 +1,4 @@
-"""What comes and what it passes: streams and stages as tables, and the fields of the load."""
+"""Editor of a load: tables of its streams and stages, and its fields."""
 
 from __future__ import annotations
 

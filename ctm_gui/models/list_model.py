@@ -104,7 +104,7 @@ def tooltip(entry: ModelEntry) -> str:
 
 
 def _language_data(model: LanguageModel, role: int) -> object:
-    from predictor.services.generation.document import size_of  # noqa: PLC0415 - after the first frame
+    from predictor.services.generation.document import size_of
 
     name, size = shown(model.architecture.name), size_of(model.architecture)
     data: dict[int, object] = {

@@ -165,8 +165,8 @@ def compare(
     Raises:
         InputError: the configuration asked for makes no sense.
     """
-    from predictor.services.prediction.engines import usual_engine_problem  # noqa: PLC0415 - after the first frame
-    from predictor.services.prediction.targets import distinct, resolve_targets  # noqa: PLC0415 - after the first frame
+    from predictor.services.prediction.engines import usual_engine_problem
+    from predictor.services.prediction.targets import distinct, resolve_targets
 
     started = reported_at = time.perf_counter()
     targets = distinct(_of_library(item, devices_by_id) for item in resolve_targets(devices))
@@ -224,8 +224,8 @@ def _rows(
     devices_by_id: Mapping[str, Device],
 ) -> Iterator[PredictionRow]:
     """Give the rows of some models, model by model."""
-    from predictor.services.devices.inferred import inferred_sentences  # noqa: PLC0415 - after the first frame
-    from predictor.services.prediction.assumptions import (  # noqa: PLC0415 - after the first frame
+    from predictor.services.devices.inferred import inferred_sentences
+    from predictor.services.prediction.assumptions import (
         assumptions_by_prediction,
     )
 
@@ -269,7 +269,7 @@ def _predicted(
     devices_by_id: Mapping[str, Device],
 ) -> Iterator[Prediction]:
     """Give the predictions of models at one batch, all targets of the first model first."""
-    from predictor.services.prediction.predict import predict  # noqa: PLC0415 - after the first frame
+    from predictor.services.prediction.predict import predict
 
     good = [compared.model for compared in models if not compared.problem]
     predicted = predict(good, targets, "", measurements, signatures, devices_by_id) if good else ()

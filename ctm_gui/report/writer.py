@@ -37,7 +37,7 @@ def main() -> int:
 
 def _pdf(report: Report, page: str, number: int) -> bytes:
     try:
-        from PySide6.QtGui import QGuiApplication  # noqa: PLC0415 - see below
+        from PySide6.QtGui import QGuiApplication
     except ImportError as error:
         # Said in a sentence and not before it is asked for: a server may lack Qt's libraries.
         raise HostError(
@@ -46,9 +46,9 @@ def _pdf(report: Report, page: str, number: int) -> bytes:
             "install it (on Debian and Ubuntu: apt-get install libgl1 libegl1 libxkbcommon0 "
             "libfontconfig1 libdbus-1-3), or write report.md or report.json",
         ) from error
-    from ctm_gui.report.compose import compose  # noqa: PLC0415 - it loads Qt
-    from ctm_gui.report.marks import PageSize, register_fonts  # noqa: PLC0415
-    from ctm_gui.report.painting import pdf_of  # noqa: PLC0415
+    from ctm_gui.report.compose import compose
+    from ctm_gui.report.marks import PageSize, register_fonts
+    from ctm_gui.report.painting import pdf_of
 
     application = QGuiApplication.instance() or QGuiApplication([])
     register_fonts()

@@ -333,7 +333,7 @@ def _fill_choices(
 
 def _further_menu(selection: TargetSelection, device: Device, parent: QMenu) -> QMenu:
     """Return a menu of the configurations that a device does not list."""
-    from predictor.services.prediction.configurations import (  # noqa: PLC0415 - after the first frame
+    from predictor.services.prediction.configurations import (
         further_configurations,
     )
 

@@ -34,7 +34,7 @@ def find_products(catalogue: Catalogue, query: str) -> tuple[list[ProductMatch],
     if not query.strip():
         return [], 0
     # Loaded after the first frame: it takes about 10 ms.
-    from predictor.services.devices.products import product_sentence  # noqa: PLC0415
+    from predictor.services.devices.products import product_sentence
 
     try:
         matches = sorted(catalogue.products(query), key=lambda match: not match.devices)

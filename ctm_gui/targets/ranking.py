@@ -33,7 +33,7 @@ class ConfigurationRanking:
     @staticmethod
     def unpredicted(device: Device, configurations: Iterable[Configuration]) -> Ranked:
         """Return them as they are listed, INT8 behind the others: what is known at once."""
-        from predictor.services.prediction.configurations import (  # noqa: PLC0415 - after the first frame
+        from predictor.services.prediction.configurations import (
             ranked_configurations,
         )
 
@@ -46,7 +46,7 @@ class ConfigurationRanking:
         on_ranked: Callable[[Ranked], None],
     ) -> Task:
         """Rank them by their predictions; the caller cancels what it no longer waits for."""
-        from predictor.services.prediction.configurations import (  # noqa: PLC0415 - after the first frame
+        from predictor.services.prediction.configurations import (
             ranked_configurations,
         )
 

@@ -98,7 +98,7 @@ class Recorder(QObject):
     def _store(
         self, models: Sequence[Model], predictions: Sequence[Prediction], _: TaskContext
     ) -> Recorded:
-        from predictor.services.history.history import Recorded  # noqa: PLC0415 - after the first frame
+        from predictor.services.history.history import Recorded
 
         # Which are new is found out here: to look through thousands would stall the window.
         new = {_key(p): p for p in predictions if p.latency_ms is not None}

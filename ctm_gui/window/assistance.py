@@ -69,7 +69,7 @@ class Assistance(QObject):
 
     def show_palette(self) -> CommandPalette:
         """Ask for a command, or for a device to tick, by a few letters of its name."""
-        from ctm_gui.window.palette import CommandPalette  # noqa: PLC0415
+        from ctm_gui.window.palette import CommandPalette
 
         find = partial(self._find, self._commands())
         palette = CommandPalette(find, self._run, self._window)
@@ -78,7 +78,7 @@ class Assistance(QObject):
 
     def show_settings(self) -> SettingsDialog:
         """Show the dialog of the settings."""
-        from ctm_gui.window.settings_dialog import SettingsDialog  # noqa: PLC0415
+        from ctm_gui.window.settings_dialog import SettingsDialog
 
         dialog = SettingsDialog(self._settings, self._window)
         dialog.changed.connect(self.setting_changed)
@@ -87,7 +87,7 @@ class Assistance(QObject):
 
     def show_help(self, page: str = "") -> HelpWindow:
         """Show a page of help; that of the view with the focus where none is named."""
-        from ctm_gui.window.help_window import HelpWindow  # noqa: PLC0415
+        from ctm_gui.window.help_window import HelpWindow
 
         if self._help is None:
             self._help = HelpWindow(self._window)
@@ -108,13 +108,13 @@ class Assistance(QObject):
 
     def copy_system_information(self) -> None:
         """Copy versions, system and counts for a report of a problem."""
-        from ctm_gui.window.system_information import system_information  # noqa: PLC0415
+        from ctm_gui.window.system_information import system_information
 
         QGuiApplication.clipboard().setText(system_information(self._facts()))
 
     def show_about(self) -> QMessageBox:
         """Show the program's description and versions, without blocking the window."""
-        from ctm_gui.window.system_information import versions  # noqa: PLC0415
+        from ctm_gui.window.system_information import versions
 
         box = QMessageBox(self._window)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -182,7 +182,7 @@ class CentralViews(QObject):
 
     def ask_what_if(self, device_id: str) -> None:
         """Ask for a batch, a precision and threads in place of a target's own."""
-        from ctm_gui.targets.what_if_dialog import WhatIfDialog  # noqa: PLC0415
+        from ctm_gui.targets.what_if_dialog import WhatIfDialog
 
         device = self.workspace.selection.catalogue.by_id.get(device_id)
         if device is not None:

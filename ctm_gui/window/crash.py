@@ -121,7 +121,7 @@ class CrashDialog(BaseDialog):
 
 def _report(error: BaseException) -> str:
     # Not before there is a defect: it reads what is installed.
-    from ctm_gui.window.system_information import versions  # noqa: PLC0415
+    from ctm_gui.window.system_information import versions
 
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     trace = "".join(traceback.format_exception(error))

@@ -422,7 +422,7 @@ class MainWindow(QMainWindow):
     def _made(self) -> CentralViews:
         if self._central is None:
             # Not at the top: its views import the plots, which take long.
-            from ctm_gui.window.central_views import CentralViews  # noqa: PLC0415
+            from ctm_gui.window.central_views import CentralViews
 
             self._central = CentralViews(self)
             self._central.built.connect(self._on_built)

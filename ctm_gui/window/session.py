@@ -113,7 +113,7 @@ def restore_language(workspace: Workspace, settings: Settings) -> None:
         return
     with suppress(ValueError):  # of another version of the program
         rate, first, token = (_stated(document, name) for name in _LOAD)
-        from predictor.services.generation.token_rates import request_of  # noqa: PLC0415 - after the first frame
+        from predictor.services.generation.token_rates import request_of
 
         state = LanguageState(None, request_of(document), rate, Limits(first, token))
         workspace.restore_language(path, state)

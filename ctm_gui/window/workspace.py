@@ -197,7 +197,7 @@ class Workspace(QObject):
         """Open a configuration; whether a path is one, or another file of a language model."""
         if not path.lower().endswith(LANGUAGE_SUFFIXES):
             return False
-        from predictor.services.models.language import is_language_file, read_language_model  # noqa: PLC0415 - after the first frame
+        from predictor.services.models.language import is_language_file, read_language_model
 
         if not is_language_file(path):
             return False
@@ -218,7 +218,7 @@ class Workspace(QObject):
 
     def _read_gguf(self, path: str, then: Callable[[LanguageModel], None]) -> None:
         """Read a GGUF file off the window's thread: the vocabulary in its header takes a while."""
-        from predictor.services.models.language import read_language_model  # noqa: PLC0415 - after the first frame
+        from predictor.services.models.language import read_language_model
 
         self._finder.submit(
             lambda _: read_language_model(path), on_result=then, on_error=self.messages.error
@@ -230,7 +230,7 @@ class Workspace(QObject):
 
     def restore_language(self, path: str, state: LanguageState) -> None:
         """Show the language model of the last session; of an open ONNX file once that is read."""
-        from predictor.services.models.language import read_language_model  # noqa: PLC0415 - after the first frame
+        from predictor.services.models.language import read_language_model
 
         restore = partial(self.language.restore, state)
         if path.lower().endswith(SUFFIXES):
@@ -334,7 +334,7 @@ class Workspace(QObject):
         model = entry.model
         if model is None or entry.path not in self._decoders:
             return
-        from predictor.services.models.language import language_model_of  # noqa: PLC0415 - after the first frame
+        from predictor.services.models.language import language_model_of
 
         take = self._decoders.pop(entry.path)
 

@@ -235,7 +235,7 @@ class Evidence:
 
 
 class _Answers(NamedTuple):
-    """What evidence says of targets, by their keys."""
+    """Deviations and twins of targets, by their keys."""
 
     places: Mapping[tuple[str, ...], int]
     deviations: Deviations

@@ -1,4 +1,4 @@
-"""What is unknown of a target of which nothing was measured: the more, the wider its interval.
+"""Unknowns of targets of which nothing was measured: the more, the wider the interval.
 
 Errors of the level grow with what nobody measured of a target's like, and with what is not stated
 of it. Each unknown counts the same: regressions on more facts, on distances to measured chips and
@@ -92,8 +92,8 @@ def widening(counts: Integers) -> Floats:
 
 
 def unknown_words(unknown: Sequence[str]) -> str:
-    """Return what is unknown of a target in words; empty where nothing is."""
-    return ", ".join(_WORDS[name] for name in unknown)
+    """Return what is unknown of a target in words, after a colon; empty where nothing is."""
+    return f": {', '.join(_WORDS[name] for name in unknown)}" if unknown else ""
 
 
 def _names(target: Target) -> dict[str, str]:

@@ -29,7 +29,7 @@ from predictor.calibration.evidence import (
 from predictor.calibration.network_deviations import NetworkDeviations
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.calibration.unknowns import MeasuredKinds, unknown_words, widening
-from predictor.core.arrays import Floats, Integers
+from predictor.core.arrays import Bools, Floats, Integers
 from predictor.core.caching import IdentityCache
 from predictor.core.prediction import FEW_CHIPS
 from predictor.core.records import Device, Target, by_run
@@ -143,16 +143,9 @@ class Estimate:
         user_networks = {place: user_fit.graphs for place, user_fit in fits_by_place.items()}
         sources = evidence_words(evidence, deviations, user_networks)
         rates, stated = self._rates(targets)
-        variance = deviations.variance.copy()
-        unseen = np.flatnonzero(~has_evidence)
-        unknown = self.measured.unknowns(
-            [published[place] for place in unseen], stated.take(unseen)
-        )
-        variance[unseen] *= widening(np.array([len(missing) for missing in unknown], np.int64)) ** 2
-        for place, missing in zip(unseen.tolist(), unknown, strict=True):
-            if missing:
-                sources[place] += f": {unknown_words(missing)}"
-        words = zip(sources, records, strict=True)
+        unknowns = self._unknowns(published, stated, has_evidence)
+        counts = np.array([len(missing) for missing in unknowns], np.int64)
+        words = zip(sources, unknowns, records, strict=True)
         return TargetEstimates(
             targets=targets,
             rates=rates,
@@ -162,17 +155,32 @@ class Estimate:
             context=context,
             contexts=contexts,
             klass=np.where(has_evidence, self.networks.places(classes), len(self.networks.classes)),
-            variance=variance,
+            variance=deviations.variance * widening(counts) ** 2,
             unknown=deviations.shape_variance,
             fits={place: user_fit.fit for place, user_fit in fits_by_place.items()},
             wide=np.array([(track.wide80, track.wide95) for track in widths]).reshape(-1, 2).T,
-            evidence=[f"{source}; {track_words(*record)}" for source, record in words],
+            evidence=[
+                f"{source}{unknown_words(missing)}; {track_words(*record)}"
+                for source, missing, record in words
+            ],
             doubts=[
                 "" if place in fits_by_place else self._doubt(target, chips)
                 for place, (target, chips) in enumerate(zip(published, class_chips, strict=True))
             ],
             class_chips=class_chips,
         )
+
+    def _unknowns(
+        self, targets: Sequence[Target], stated: Rates, has_evidence: Bools
+    ) -> list[tuple[str, ...]]:
+        """Return what is unknown of each target; nothing where something near was measured."""
+        unseen = np.flatnonzero(~has_evidence)
+        unmeasured = [targets[place] for place in unseen.tolist()]
+        unknowns: list[tuple[str, ...]] = [()] * len(targets)
+        of_unseen = self.measured.unknowns(unmeasured, stated.take(unseen))
+        for place, missing in zip(unseen.tolist(), of_unseen, strict=True):
+            unknowns[place] = missing
+        return unknowns
 
     def _published_cases(self, keys: Keys, places: Sequence[int]) -> Mapping[int, str]:
         """Return the cases of those targets at ``places`` whose measurements were published."""

@@ -72,7 +72,7 @@ def test_a_rate_that_no_fact_gives_is_unknown() -> None:
     unknowns = MEASURED.unknowns([known, bare], rates_of([known, bare]))
 
     assert unknowns == [(), (RATE,)]
-    assert unknown_words(unknowns[1]) == "a rate of it is not stated"
+    assert unknown_words(unknowns[1]) == ": a rate of it is not stated"
 
 
 def test_each_unknown_widens_alike() -> None:
