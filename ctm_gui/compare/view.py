@@ -126,7 +126,6 @@ class CompareView(QWidget):
         if not same:
             self.table.clearSelection()
         is_fitted = self._refresh_table()
-        # In a turn of its own: to paint table and chart at once would stall the window.
         self._chart_turn.start()
         if len(data) and not self._scale_chosen:
             self.log_box.setChecked(prefers_log(data))
@@ -184,7 +183,7 @@ class CompareView(QWidget):
         self.order_box.currentIndexChanged.connect(self._show_chart)
         self.log_box.toggled.connect(self.chart.set_log)
         self.log_box.clicked.connect(self._on_scale)
-        self.table.search_box.textChanged.connect(self._show_chart)
+        self.table.search_box.textChanged.connect(self._chart_turn.start)
         self.chart.row_selected.connect(lambda row: self.table.select_rows([row], row))
         self.chart.row_activated.connect(self._on_activated)
         self.table.row_activated.connect(self._on_activated)
@@ -194,7 +193,8 @@ class CompareView(QWidget):
 
     def _refresh(self) -> None:
         self._refresh_table()
-        self._show_chart()
+        # In a turn of its own: to paint table and chart at once would stall the window.
+        self._chart_turn.start()
 
     def _refresh_table(self) -> bool:
         """Show the present rows in words and in the table; whether its columns are fitted too."""
