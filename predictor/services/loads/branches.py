@@ -70,7 +70,8 @@ def lowest_strain(stages: Stages, max_nodes: int = MAX_NODES) -> tuple[int, ...]
     1 % of the least, else within 5 %; None where that takes as many too. A search that was given
     up counts where the bounds of all stages say that its choice is so near.
     """
-    nearest, excess = (), math.inf
+    nearest: tuple[int, ...] = ()
+    excess = math.inf
     for gap in _GAPS:
         if excess <= gap:
             return nearest
