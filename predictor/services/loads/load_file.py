@@ -211,6 +211,8 @@ def _ordered(file: TomlTables, stages: Sequence[Stage]) -> tuple[Stage, ...]:
         if not ready:
             first = next(iter(waiting.values()))
             reason = f"the stages {', '.join(waiting)} wait for one another"
+            if len(waiting) == 1:
+                reason = f"the stage {first.name} waits for itself"
             raise _wrong(file, first.line, "after", reason)
         for stage in ready:
             ordered.append(waiting.pop(stage.name))

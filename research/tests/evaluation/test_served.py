@@ -109,6 +109,8 @@ def test_the_rule_is_taken_where_it_is_nearer_on_four_devices() -> None:
     )
     worse = judged_batches(lambda *_: concurrency({"batches": 0.0}), queries, [])
     assert not loads_take_it(worse)
+    barely = [{**judges[0], "rule": {"mean_log": 0.95 * math.log(2)}}]
+    assert not loads_take_it(barely)
     # Lines of Server are a judge of each network.
     both = judged_batches(lambda *_: concurrency({"batches": 2.0}), queries, [line("d9", 900.0)])
     assert [judge["judge"] for judge in both] == [QUERIES, "Server, resnet50"]

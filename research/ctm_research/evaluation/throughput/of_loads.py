@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from predictor.services.prediction.batches import SIZES
 
 LEAST_DEVICES = 4
 """Of judges together, of a class whose loads take the rule."""
+LEAST_GAIN: Final = 0.1
+"""Share of the engine's mean error in ln by which the rule has to be nearer."""
 Rule = Callable[[str, str], Concurrency]
 """The rule of a class without a device and its silicon."""
 
@@ -83,10 +85,13 @@ def judged_batches(
 
 
 def loads_take_it(judges: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether the rule is nearer than the engine, all judges counting the same."""
+    """Return whether the rule is nearer than the engine, all judges counting the same.
+
+    By less than ``LEAST_GAIN`` it is not: the next training of the engine would turn it.
+    """
     devices = {device for judge in judges for device in judge["devices"]}
-    gained = sum(judge["engine"]["mean_log"] - judge["rule"]["mean_log"] for judge in judges)
-    return len(devices) >= LEAST_DEVICES and gained > 0
+    engine, rule = (sum(judge[by]["mean_log"] for judge in judges) for by in ("engine", "rule"))
+    return len(devices) >= LEAST_DEVICES and rule < engine * (1 - LEAST_GAIN)
 
 
 def _of_queries(rule: Rule, pairs: Sequence[Pair]) -> dict[str, Any]:

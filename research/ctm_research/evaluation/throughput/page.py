@@ -55,7 +55,7 @@ of what the batch brings as predicted, and of the rest 1 - 1 / size. The rule is
 silicon of each pair (its device where it is judged so). Of MultiStream it is the gain of 8, of
 Server the rate from the predicted latency, within the deadline. *Over*: predicted over published,
 median; *ln*: mean error in ln; devices count the same. `ctm load` takes the rule where the mean
-over the judges is nearer by it, on at least four devices."""
+over the judges is a tenth less by it, on at least four devices."""
 _TURNS: Final = """\
 ## Runs of one thread side by side
 

@@ -80,7 +80,7 @@ def test_a_trace_has_its_own_rate_unless_one_is_stated(tmp_path: Path) -> None:
         ('model = "yolov3-tiny-416.onnx"\n', "", 9, "model", "this stage has none"),
         ('unit = "npu"', 'unit = ""', 12, "unit", "name of a unit"),
         ('unit = "npu"', "colour = 1", 12, "colour", "no such key"),
-        ('unit = "npu"', 'after = "detect"', 12, "after", "wait for one another"),
+        ('unit = "npu"', 'after = "detect"', 12, "after", "the stage detect waits for itself"),
         ('unit = "npu"', 'after = "track"', 12, "after", "there is no stage track"),
         ('unit = "npu"', "per_item = 0", 12, "per_item", "over 0"),
         ('unit = "npu"', 'batching = "none"\nbatch = 4', 12, "batching", "states a batch"),
@@ -100,6 +100,14 @@ def test_what_is_wrong_is_said_with_its_place(
         _read(tmp_path, _STREAM.replace(before, after))
     assert refused.value.subject.endswith(f"load.toml, line {line}, {key}")
     assert words in refused.value.reason
+
+
+def test_an_unknown_table_is_told_those_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        _read(tmp_path, "[boxes]\n" + _STREAM)
+    assert refused.value.reason == (
+        "no such key; tables are [[stream]], [box], [cost], [simulation]"
+    )
 
 
 def test_cycles_are_named(tmp_path: Path) -> None:
