@@ -108,7 +108,7 @@ def test_the_header_names_what_a_prediction_lacks(own: DevicesView, qtbot: QtBot
     assert "Add the Memory bandwidth to predict without probing." in header.warnings.toolTip()
     own.form.set_value("dram_bw_gbps", before)
     assert header.warnings.text() == ""
-    own.show_device("hailo-15l")
+    own.show_device("exynos-2200-npu")
     assert "Add the INT8 peak to predict without probing." in header.warnings.toolTip()
 
 
