@@ -98,8 +98,8 @@ class TomlTables:
         """
         for key in self.content.keys() - {name} - extra_keys:
             line = self.line_of(key, 1)
-            tables = ", ".join([f"[[{name}]]", *(f"[{other}]" for other in sorted(extra_keys))])
-            raise self.wrong(line, key, f"no such key; tables are {tables}")
+            headers = ", ".join([f"[[{name}]]", *(f"[{other}]" for other in sorted(extra_keys))])
+            raise self.wrong(line, key, f"no such key; tables are {headers}")
         tables = self.content.get(name)
         are_tables = isinstance(tables, list) and all(isinstance(t, dict) for t in tables)
         if not tables or not are_tables:

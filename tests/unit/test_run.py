@@ -309,7 +309,7 @@ def commands_of_tests(
 
 TIMED = ["tests/gui/test_stall.py", "tests/gui/devices/test_this_machine.py"]
 TIMING = f"python -m pytest {' '.join(TIMED)} -m timing"
-SHARED = f"-n {min(1 + (os.cpu_count() or 1), 8)} --dist worksteal"
+SHARED = f"-n {min(2 + (os.cpu_count() or 1), 8)} --dist worksteal"
 OTHERS = f"python -m pytest -m not timing {SHARED}"
 
 

@@ -215,14 +215,14 @@ def test_whatever_is_alike_the_best_assignment_is_found(
     streams, costs = [], {}
     for i, (times_ms, deadline_ms, shape, per_item) in enumerate(drawn):
         names = [f"s{j}" for j in range(len(times_ms))]
-        after = {
+        shapes: dict[str, list[list[str]]] = {
             "row": [names[max(j - 1, 0) : j] for j in range(len(names))],
             "side by side": [[] for _ in names],
-            "last waits": [[] for _ in names[1:]] + [names[:-1]],
-        }[shape]
+            "last waits": [*([] for _ in names[1:]), names[:-1]],
+        }
         stages = [
             _stage(name, "auto", after=tuple(others), per_item=per_item)
-            for name, others in zip(names, after, strict=True)
+            for name, others in zip(names, shapes[shape], strict=True)
         ]
         streams.append(_stream(*stages, name=f"{i}", rate=10.0, deadline_ms=deadline_ms))
         for j, ms in enumerate(times_ms):

@@ -10,7 +10,7 @@ from predictor.devices.catalogue import load_device_files
 from predictor.services.loads import carry as carrying
 from predictor.services.loads.boxes import box_of_devices
 from predictor.services.loads.carry import costs_of, model_key
-from predictor.services.loads.costs import Evidence, RunCost
+from predictor.services.loads.costs import Evidence, RunCost, run_costs
 from predictor.services.loads.limits import Limits
 from predictor.services.loads.records import Load, Stage, Stream
 from predictor.services.loads.simulate import Draw, Scaled, Simulation
@@ -113,11 +113,10 @@ def test_demands_of_all_draws_are_those_of_each() -> None:
 
 def test_stages_of_one_kind_are_predicted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Stage] = []
-    original = carrying.run_costs
 
     def counted(stage: Stage, *others: object) -> list[RunCost]:
         calls.append(stage)
-        return original(stage, *others)  # type: ignore[arg-type]
+        return run_costs(stage, *others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(carrying, "run_costs", counted)
     load = _load(16)
