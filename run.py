@@ -71,10 +71,12 @@ TEST_PROGRAMS = (
     ("pdftotext", "poppler-utils"),
 )
 # The tests that want the processors to themselves, by their files because collecting all tests
-# takes as long, and then the others, shared out over two processes. The larger part comes last, so
-# that its closing line is the last output.
+# takes as long, and then the others, shared out over processes: two more than there are processors,
+# because a third of the time a test waits, for a timer or for a program that it has started. The
+# larger part comes last, so that its closing line is the last output.
 TIMED = ("tests/gui/test_stall.py", "tests/gui/devices/test_this_machine.py")
-SHARED = ("-n", "2", "--dist", "worksteal")
+PROCESSES = str(min(2 + (os.cpu_count() or 1), 8))
+SHARED = ("-n", PROCESSES, "--dist", "worksteal")
 TEST_PARTS = (
     ("pytest, the tests of timing", (*TIMED, "-m", "timing")),
     ("pytest, all other tests", ("-m", "not timing", *SHARED)),

@@ -238,7 +238,7 @@ class Soak:
             widget.selectAll()
             text = self._rng.choice(_TEXTS)
             # Qt's test library ends the process at letters that have no key.
-            QTest.keyClicks(widget, text) if text.isascii() else widget.insert(text)
+            _press(widget, text) if text.isascii() else widget.insert(text)
         for _ in range(self._rng.randint(1, 4)):
             focused = QApplication.focusWidget() or self.app.window
             if not _is_left_out(focused):
@@ -297,6 +297,15 @@ def _close_modal() -> None:
     widget = QApplication.activePopupWidget() or QApplication.activeModalWidget()
     if widget is not None:
         widget.close()
+
+
+def _press(line: QLineEdit, text: str) -> None:
+    """Press keys one after the other, as fast as the window takes them, while the line has them."""
+    for letter in text:
+        if QApplication.focusWidget() is not line:
+            return
+        QTest.keyClick(line, letter)
+        QApplication.processEvents()
 
 
 def _is_left_out(widget: QWidget) -> bool:

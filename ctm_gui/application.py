@@ -170,7 +170,7 @@ class Application:
                 comparison=self.workspace.comparison,
                 unit=self.options.unit,
                 budget_ms=self.options.budget_ms,
-                language=self.workspace.language.run(),
+                language=self.workspace.language.runs(),
                 chosen=self.window.central.explanation.chosen,
                 load=self.window.central.load.answer,
             )

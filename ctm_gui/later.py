@@ -46,6 +46,7 @@ CONTENT = (
     "ctm_gui.attention.map",
     "ctm_gui.language.curves",
     "ctm_gui.language.rows",
+    "ctm_gui.language.work",
     "predictor.services.serving.sentences",
     "ctm_gui.graph.facts",
     "ctm_gui.graph.presenter",

@@ -68,6 +68,7 @@ class UndoStep(QUndoCommand):
             return False
         self.again, self.at_s = other.again, other.at_s
         self.setText(other.text())
+        empty_merged(other)
         return True
 
     def redo(self) -> None:
@@ -77,6 +78,14 @@ class UndoStep(QUndoCommand):
     def undo(self) -> None:
         """Take it back."""
         self._undo()
+
+
+def empty_merged(step: QUndoCommand) -> None:
+    """Take from a step all that it refers to, once another one has merged it.
+
+    PySide gives the stack a reference to it after Qt has deleted it, which nothing ends.
+    """
+    vars(step).clear()
 
 
 def page_of(stack: QUndoStack, *, redo: bool = False) -> str:

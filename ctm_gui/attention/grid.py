@@ -70,7 +70,9 @@ class AttentionGrid(Grid):
         by_type = not any(rows.types)
         return [
             place_column(len(rows)),
-            name_column("name", "Type" if by_type else "Operator", rows.names),
+            name_column(
+                "name", "Type" if by_type else "Operator", rows.names, lambda: rows.name_ranks
+            ),
             share_column(LATENCY, "Latency share", lambda: rows.latency_share),
             count_column("count", "Operators", rows.counts, str)
             if by_type

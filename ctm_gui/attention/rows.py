@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.widgets.grid import search_texts
+from ctm_gui.widgets.grid import name_ranks, search_texts
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.cost.engine import AttentionMaps
@@ -34,6 +34,7 @@ class AttentionRows:
         from_metrics: float32 [R, K], the part of each metric's attention that goes to a row;
             columns add up to 1. Of what was learned: the part of the metric's time that it adds.
         row_of: row of each operator, intp [N].
+        ranks: of the names, float64 [R]; None where they are not known.
     """
 
     names: tuple[str, ...]
@@ -43,9 +44,15 @@ class AttentionRows:
     to_metrics: Map
     from_metrics: Map
     row_of: IndexArray
+    ranks: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def name_ranks(self) -> FloatArray:
+        """Ranks of the names, float64 [R]."""
+        return name_ranks(self.names) if self.ranks is None else self.ranks
 
     @cached_property
     def search_texts(self) -> list[str]:
@@ -74,8 +81,10 @@ class AttentionRows:
         return not self.types[row] and self.counts[row] != 1
 
 
-def by_operator(table: OperatorTable, attention: AttentionMaps) -> AttentionRows:
-    """Return the maps of N operators, a row each in the order of the model."""
+def by_operator(
+    table: OperatorTable, attention: AttentionMaps, ranks: FloatArray | None = None
+) -> AttentionRows:
+    """Return the maps of N operators, a row each in the order of the model; ``ranks`` of names."""
     count = len(table.names)
     to_metrics = attention.operator_to_metric
     if attention.is_time:
@@ -90,6 +99,7 @@ def by_operator(table: OperatorTable, attention: AttentionMaps) -> AttentionRows
         # float32 [K, N] to [N, K].
         from_metrics=np.ascontiguousarray(attention.metric_to_operator.T),
         row_of=np.arange(count, dtype=np.intp),
+        ranks=ranks,
     )
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ctm_gui.attention.rows import AttentionRows, by_operator, by_type
+from ctm_gui.widgets.ordering import FloatArray
 from predictor.core.records import Device
 from predictor.core.text import uncapitalised
 from predictor.presentation.wording import NOTHING, percent, shown
@@ -48,15 +49,18 @@ class AttentionSummary:
     Args:
         table: N operators; its attention must be there.
         device: the device of the target, which names the metrics and has their values.
+        name_ranks: of the operators, where they are known.
     """
 
     is_signed: ClassVar[bool] = False
     """Whether cells are above and below 0."""
 
-    def __init__(self, table: OperatorTable, device: Device) -> None:
+    def __init__(
+        self, table: OperatorTable, device: Device, name_ranks: FloatArray | None = None
+    ) -> None:
         if table.attention is None or not table.attention.metrics:
             raise ValueError("no attention to sum up")
-        self.table = table
+        self.table, self._name_ranks = table, name_ranks
         self.attention = table.attention
         self.labels = tuple(token_label(name, device) for name in self.attention.metrics)
         self.values = tuple(token_text(name, device) for name in self.attention.metrics)
@@ -65,7 +69,7 @@ class AttentionSummary:
     @cached_property
     def operators(self) -> AttentionRows:
         """One row an operator, in the order of the model."""
-        return by_operator(self.table, self.attention)
+        return by_operator(self.table, self.attention, self._name_ranks)
 
     @cached_property
     def types(self) -> AttentionRows:

@@ -59,6 +59,7 @@ class AttentionView(QWidget):
     def __init__(self, options: ViewOptions) -> None:
         super().__init__()
         self._summary: AttentionSummary | None = None
+        self._prepared: AttentionSummary | None = None
         self._table: OperatorTable | None = None
         self._device: Device | None = None
         self._model = GridModel(parent=self)
@@ -71,7 +72,11 @@ class AttentionView(QWidget):
         self.show_table(None)
 
     def show_table(
-        self, table: OperatorTable | None, message: str = "", device: Device | None = None
+        self,
+        table: OperatorTable | None,
+        message: str = "",
+        device: Device | None = None,
+        summary: AttentionSummary | None = None,
     ) -> None:
         """Show the attention of an operator table, or say why there is none.
 
@@ -79,13 +84,14 @@ class AttentionView(QWidget):
             table: the operators.
             message: why there is no table.
             device: of the target, which names its metrics and has their values.
+            summary: of the table, where it was worked out before.
         """
         has_attention = table is not None and table.attention and table.attention.metrics
         if table is None or device is None or not table.names or not has_attention:
             reason = shown(message) if message else _NOTHING_YET
             self._show_nothing(reason if table is None or not table.names else _NO_ATTENTION)
             return
-        self._table, self._device = table, device
+        self._table, self._device, self._prepared = table, device, summary
         attention = table.attention
         self.maps_box.setVisible(attention is not None and attention.learned is not None)
         self._stack.show_content()
@@ -175,13 +181,14 @@ class AttentionView(QWidget):
         if table is None or device is None:
             return
         is_learned = self.maps_box.currentData() is True and not self.maps_box.isHidden()
-        self._summary = (LearnedSummary if is_learned else AttentionSummary)(table, device)
+        usual = self._prepared or AttentionSummary(table, device)
+        self._summary = LearnedSummary(table, device) if is_learned else usual
         for part in (self.pairs, self.map):
             part.setToolTip(self._summary.meaning())
         self._show_rows()
 
     def _show_nothing(self, reason: str) -> None:
-        self._summary = self._table = self._device = None
+        self._summary = self._table = self._device = self._prepared = None
         self.map.show_nothing()
         self.table.show_nothing()
         self._stack.show_message(reason)

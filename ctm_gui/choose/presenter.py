@@ -27,7 +27,8 @@ from predictor.services.signatures.user_signatures import UserSignatures
 
 NO_MODEL = "Open a model, and state a budget: the devices that keep it are listed here."
 NO_LANGUAGE_BUDGET = (
-    "State a limit above: the devices that keep it with the run of the page Tokens are listed here."
+    "State a limit above: the devices that keep it with the run of the page Language Model are "
+    "listed here."
 )
 NO_BUDGET = "State a limit above: the devices that keep it are listed here."
 WORKING = "Judging every configuration of {count} devices…"
@@ -89,7 +90,7 @@ class ChoicePresenter(ComparisonFollower):
         worker: the thread that predictions are made on.
         user_measurements: the user's measurements.
         devices: returns all devices by id.
-        language: the open language model and its run.
+        language: the open language models and their run.
         parent: owner.
     """
 
@@ -119,21 +120,23 @@ class ChoicePresenter(ComparisonFollower):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Labels of the models of which one may be chosen, the language model last."""
+        """Labels of the models of which one may be chosen, the language models last."""
         names = [model.label for model in self._comparison.models if not model.problem]
-        return (*names, *filter(None, [self.language_name]))
+        return (*names, *self.language_names)
 
     @property
-    def language_name(self) -> str:
-        """Label of the open language model; empty for none."""
-        model = self._language.state.model
-        return "" if model is None else f"Tokens of {shown(model.architecture.name)}"
+    def language_names(self) -> dict[str, str]:
+        """Label of each open language model here, to its label elsewhere."""
+        labels = self._language.state.labels.values()
+        return {f"{shown(label)} (tokens)": label for label in labels}
 
     @property
-    def is_of_language(self) -> bool:
-        """Whether devices are chosen for the language model: it is, or there is no other model."""
-        name = self.language_name
-        return bool(name) and (self.limits.model == name or self.models == (name,))
+    def language_label(self) -> str:
+        """The language model that devices are chosen for; empty where they are for other models."""
+        names = self.language_names
+        is_alone = len(names) == len(self.models)
+        first = next(iter(names.values()), "") if is_alone else ""
+        return names.get(self.limits.model, first)
 
     def set_limits(self, limits: Limits) -> None:
         """Choose by other limits."""
@@ -142,8 +145,8 @@ class ChoicePresenter(ComparisonFollower):
             self._refresh()
 
     def _begin(self) -> None:
-        if self.is_of_language:
-            self._begin_language()
+        if self.language_label:
+            self._begin_language(self.language_label)
             return
         models = [
             model
@@ -166,14 +169,14 @@ class ChoicePresenter(ComparisonFollower):
         )
         self._start(work, len(self._devices()))
 
-    def _begin_language(self) -> None:
+    def _begin_language(self, label: str) -> None:
         limits, families = self.limits.language, self.limits.wanted.families
         budget, chance = limits.budget, self.limits.chance
         if budget is None:
             self._show(NO_LANGUAGE_BUDGET)
             return
         devices = [d for d in self._devices().values() if not families or d.family in families]
-        run = self._language.work_on(devices)
+        run = self._language.work(devices).labelled(label)
         self._start(partial(chosen_language, run, budget, limits.prices, chance), len(devices))
 
     def _start(self, work: Callable[[], Chosen | LanguageChosen], count: int) -> None:
@@ -185,7 +188,7 @@ class ChoicePresenter(ComparisonFollower):
         """Choose anew for another language model or run of it."""
         if self.limits.model not in {"", *self.models}:
             self.limits = replace(self.limits, model="")
-        if self.is_of_language or self.chosen_language is not None:
+        if self.language_label or self.chosen_language is not None:
             self._refresh()
         self.changed.emit()
 
@@ -195,7 +198,7 @@ class ChoicePresenter(ComparisonFollower):
     def set_comparison(self, comparison: Comparison) -> None:
         """Follow other models; a model that was chosen and has gone gives way to all."""
         names = {model.label for model in comparison.models}
-        if self.limits.model not in {"", self.language_name, *names}:
+        if self.limits.model not in {"", *self.language_names, *names}:
             self.limits = replace(self.limits, model="")
         super().set_comparison(comparison)
         self.changed.emit()

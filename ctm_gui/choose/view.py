@@ -64,7 +64,7 @@ _OF_SEVERAL = (
     "Of as many runs at once as the runtime would choose, where published rates beside latencies "
     "show what they bring; elsewhere of one run after the other, as the remark says."
 )
-_BOX_LETTERS = 10
+_BOX_LETTERS, _MODEL_LETTERS = 10, 18
 _LONGEST = 400
 
 
@@ -80,13 +80,13 @@ class ChooseView(QWidget):
         device_activated: the user asked where the time goes on a device: its id.
         measuring_requested: the user asked to measure on a device: its id.
         comparing_requested: the user asked to compare options: targets, and the latency limit.
-        tokens_requested: the user asked for the language model on devices: their ids.
+        tokens_requested: the user asked for a language model on devices: its label and their ids.
     """
 
     device_activated = Signal(str)
     measuring_requested = Signal(str)
     comparing_requested = Signal(object, object)
-    tokens_requested = Signal(object)
+    tokens_requested = Signal(str, object)
 
     def __init__(
         self, options: ViewOptions, presenter: ChoicePresenter, settings: Settings
@@ -112,7 +112,7 @@ class ChooseView(QWidget):
         _type_into(self.latency_box)
 
     def _make_controls(self) -> None:
-        self.model_box = combo_box("What runs", [_ALL], letters=_BOX_LETTERS)
+        self.model_box = combo_box("What runs", [_ALL], letters=_MODEL_LETTERS)
         self.latency_box = BudgetBox(None, "ms", "Largest latency; zero for no limit")
         self.percentile_box = combo_box("Runs that keep the latency")
         self.percentile_box.setToolTip(
@@ -289,21 +289,22 @@ class ChooseView(QWidget):
             self.table.show_grid(grid)
 
     def _show_models(self) -> None:
-        is_of_language = self._presenter.is_of_language
+        is_of_language = bool(self._presenter.language_label)
         self.language_fields.setVisible(is_of_language)
         for part in self._of_models:
             part.setVisible(not is_of_language)
         models = self._presenter.models
-        # A language model is alone, or one of them: it has limits of its own.
-        is_alone = models == (self._presenter.language_name,)
-        names = [*([] if is_alone else [_ALL]), *models]
+        # A language model has limits of its own: it is none of all models.
+        of_language = tuple(self._presenter.language_names)
+        names = [*([] if models == of_language and models else [_ALL]), *models]
         if names != [self.model_box.itemText(i) for i in range(self.model_box.count())]:
             fill_box(self.model_box, names, self._presenter.limits.model or _ALL)
 
     def _activate(self, row: int) -> None:
         grid = self._model.grid
         if isinstance(grid, LanguageOptionsGrid):
-            self.tokens_requested.emit([grid.language_options[row].generation.device.id])
+            generation = grid.language_options[row].generation
+            self.tokens_requested.emit(generation.model, [generation.device.id])
         elif isinstance(grid, OptionsGrid):
             self.device_activated.emit(grid.options[row].target.device.id)
 
@@ -311,8 +312,10 @@ class ChooseView(QWidget):
         grid = self._model.grid
         rows = self.table.selected_rows().tolist() or grid.order[:_COMPARED].tolist()
         if isinstance(grid, LanguageOptionsGrid):
-            options = [grid.language_options[row] for row in rows]
-            self.tokens_requested.emit([option.generation.device.id for option in options])
+            results = [grid.language_options[row].generation for row in rows]
+            ids = [result.device.id for result in results]
+            if results:
+                self.tokens_requested.emit(results[0].model, ids)
         elif isinstance(grid, OptionsGrid):
             targets = [grid.options[row].target for row in rows]
             self.comparing_requested.emit(targets, self._presenter.limits.max_ms)

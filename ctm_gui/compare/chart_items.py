@@ -35,11 +35,6 @@ def badge_font(font: QFont) -> QFont:
     return small
 
 
-def badge_width(badge: Badge, font: QFont) -> float:
-    """Return the width of a badge in its font."""
-    return QFontMetricsF(font).horizontalAdvance(badge.text) + 2 * _PADDING_PX
-
-
 def paint_badge(painter: QPainter, frame: QRectF, badge: Badge, theme: Theme, font: QFont) -> None:
     """Paint a badge into its frame."""
     colour = QColor(theme.warn if badge.style is BadgeStyle.WARNING else theme.muted)
@@ -158,7 +153,7 @@ class LabelRuler:
     """Measures the labels and badges of bars, the same words once."""
 
     def __init__(self, font: QFont) -> None:
-        self._metrics, self._small = QFontMetricsF(font), badge_font(font)
+        self._metrics, self.small = QFontMetricsF(font), badge_font(font)
         self._words: dict[str, float] = {}
         self._badges: dict[Badge, float] = {}
 
@@ -171,11 +166,14 @@ class LabelRuler:
     def width(self, bar: Bar) -> float:
         """Return the pixels that a bar's label and badges take."""
         arrow = LIMIT_PX if bar.limit > 0 else 0.0
-        return self.label_width(bar) + sum(map(self._badge_width, bar.badges)) + arrow
+        badges = sum(self.badge_width(badge) + LABEL_GAP_PX for badge in bar.badges)
+        return self.label_width(bar) + badges + arrow
 
-    def _badge_width(self, badge: Badge) -> float:
+    def badge_width(self, badge: Badge) -> float:
+        """Return the pixels that a badge takes."""
         if badge not in self._badges:
-            self._badges[badge] = badge_width(badge, self._small) + LABEL_GAP_PX
+            words = QFontMetricsF(self.small).horizontalAdvance(badge.text)
+            self._badges[badge] = words + 2 * _PADDING_PX
         return self._badges[badge]
 
 
@@ -264,15 +262,15 @@ class BarPainter:
         """Write the label and return where it ends."""
         painter.setFont(self._state.font)  # badges of the bar before have a smaller one
         room = row.right() - x - 2
-        text = QFontMetricsF(self._state.font).elidedText(
-            bar.label, Qt.TextElideMode.ElideRight, room
-        )
-        place = QRectF(x, row.top(), max(room, 0), row.height())
-        side = AT_LEFT
-        self._clear(painter, bar, row, x, painter.boundingRect(place, side, text).width())
+        text, width = bar.label, self._state.ruler.label_width(bar)
+        if width > room:
+            metrics = QFontMetricsF(self._state.font)
+            text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+            width = metrics.horizontalAdvance(text)
+        self._clear(painter, bar, row, x, width)
         painter.setPen(colour)
-        painter.drawText(place, side, text)
-        return x + QFontMetricsF(self._state.font).horizontalAdvance(text)
+        painter.drawText(QRectF(x, row.top(), max(room, 0), row.height()), AT_LEFT, text)
+        return x + width
 
     def _clear(self, painter: QPainter, bar: Bar, row: QRectF, x: float, width: float) -> None:
         """Clear the row where words go: the budget line would cross them out."""
@@ -282,9 +280,9 @@ class BarPainter:
 
     def _badges(self, painter: QPainter, bar: Bar, row: QRectF, x: float) -> None:
         """Paint the badges after a label, then why the engine is in doubt where there is room."""
-        state, font = self._state, badge_font(self._state.font)
+        state, font = self._state, self._state.ruler.small
         for badge in bar.badges:
-            width = badge_width(badge, font)
+            width = state.ruler.badge_width(badge)
             x += LABEL_GAP_PX
             frame = QRectF(x, row.center().y() - BADGE_PX / 2, width, BADGE_PX)
             if frame.right() > row.right():

@@ -21,10 +21,10 @@ from ctm_gui.compare.sweep import SweepPresenter
 from ctm_gui.compare.sweep_view import SweepView
 from ctm_gui.compare.tokens import TokensAnswer, tokens_answer
 from ctm_gui.compare.view import CompareView
+from ctm_gui.language.state import LanguageResults
 from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.view_options import ViewOptions
-from predictor.services.generation.records import Generation
 
 CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE, SWEEP_PAGE = range(5)
 PAGES = ("chart", "matrix", "pareto", "changes", "sweep")  # ids of their actions
@@ -173,9 +173,9 @@ class CompareTabs(QWidget):
         self._further.set_comparison(comparison)
         self._show_page()
 
-    def show_tokens(self, results: Sequence[Generation]) -> None:
-        """Show a language model on its devices beside the comparison."""
-        tokens = tokens_answer(results)
+    def show_tokens(self, models: Sequence[LanguageResults]) -> None:
+        """Show language models on their devices beside the comparison."""
+        tokens = tokens_answer(models)
         if tokens != self._tokens:
             self._tokens = tokens
             self._show_page()

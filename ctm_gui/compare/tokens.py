@@ -1,4 +1,4 @@
-"""A language model among the rows of the comparison: tokens a second beside latencies."""
+"""Language models among the rows of the comparison: tokens a second beside latencies."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctm_gui.language.rows import answer
+from ctm_gui.language.state import LanguageResults
 from predictor.core.prediction import Prediction
 from predictor.core.records import Configuration
 from predictor.core.run_facts import MemoryUse
 from predictor.core.runtimes import UNKNOWN
+from predictor.core.text import uncapitalised
 from predictor.presentation.prediction_rows import PredictionRow, TokenRates
 from predictor.presentation.wording import shown
 from predictor.services.generation.records import Generation
@@ -17,26 +19,31 @@ from predictor.services.generation.records import Generation
 
 @dataclass(frozen=True, slots=True)
 class TokensAnswer:
-    """Rows of the comparison for a language model on the ticked devices.
+    """Rows of the comparison for language models on the ticked devices.
 
     Attributes:
-        rows: one a device.
-        sentence: the answer in a sentence; empty where there is no model.
+        rows: one a model and device, model by model.
+        text: the answer of each model, a line each; empty where there is none.
     """
 
     rows: Sequence[PredictionRow] = ()
-    sentence: str = ""
+    text: str = ""
 
 
-def tokens_answer(results: Sequence[Generation]) -> TokensAnswer:
-    """Return the rows and the sentence of a language model's results on devices."""
-    if not results:
-        return TokensAnswer()
-    words = answer(results)
-    sentence = f"{shown(results[0].model)}: {words[0].lower()}{words[1:]}"
-    # The order of a table that is sorted by latencies, of which these rows have none.
-    ordered = sorted(results, key=lambda result: -(result.decode_tokens_per_s or 0.0))
-    return TokensAnswer([_row(result) for result in ordered], sentence)
+def tokens_answer(models: Sequence[LanguageResults]) -> TokensAnswer:
+    """Return the rows and the words of language models on devices."""
+    rows = [_row(result) for model in models for result in _ordered(model.results)]
+    return TokensAnswer(rows, "\n".join(_line(model) for model in models))
+
+
+def _line(model: LanguageResults) -> str:
+    words = model.message or uncapitalised(answer(model.results))
+    return f"{shown(model.label)}: {words}"
+
+
+def _ordered(results: Sequence[Generation]) -> list[Generation]:
+    """Return results in the order of a table by latencies, of which these rows have none."""
+    return sorted(results, key=lambda result: -(result.decode_tokens_per_s or 0.0))
 
 
 def _row(result: Generation) -> PredictionRow:

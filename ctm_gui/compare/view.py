@@ -51,7 +51,8 @@ class CompareView(QWidget):
 
     Signals:
         row_activated: the user asks for more about a row: its index into the rows last shown.
-        tokens_activated: the user asks for more about a language model on a device: its id.
+        tokens_activated: the user asks for more about a language model on a device: its label and
+            the id.
         other_activated: the user wants a further configuration in place of its device's: its row.
         more_toggled: the user opens or closes the further configurations of a device: its id.
         surer_requested: the user wants to measure on a device: its id.
@@ -62,7 +63,7 @@ class CompareView(QWidget):
     """
 
     row_activated = Signal(int)
-    tokens_activated = Signal(str)
+    tokens_activated = Signal(str, str)
     other_activated = Signal(object)
     more_toggled = Signal(str)
     surer_requested = Signal(str)
@@ -110,7 +111,7 @@ class CompareView(QWidget):
             columns: rows of the comparison.
             further: on further configurations of its devices.
             more: by device id, whether it is opened, for those that have further ones.
-            tokens: the language model on its devices.
+            tokens: the language models on their devices.
         """
         more, sources = more or {}, (columns, further, tokens)
         is_same = all(now is before for now, before in zip(sources, self._sources, strict=True))
@@ -125,7 +126,6 @@ class CompareView(QWidget):
         if not same:
             self.table.clearSelection()
         is_fitted = self._refresh_table()
-        # In a turn of its own: to paint table and chart at once would stall the window.
         self._chart_turn.start()
         if len(data) and not self._scale_chosen:
             self.log_box.setChecked(prefers_log(data))
@@ -183,7 +183,7 @@ class CompareView(QWidget):
         self.order_box.currentIndexChanged.connect(self._show_chart)
         self.log_box.toggled.connect(self.chart.set_log)
         self.log_box.clicked.connect(self._on_scale)
-        self.table.search_box.textChanged.connect(self._show_chart)
+        self.table.search_box.textChanged.connect(self._chart_turn.start)
         self.chart.row_selected.connect(lambda row: self.table.select_rows([row], row))
         self.chart.row_activated.connect(self._on_activated)
         self.table.row_activated.connect(self._on_activated)
@@ -193,7 +193,8 @@ class CompareView(QWidget):
 
     def _refresh(self) -> None:
         self._refresh_table()
-        self._show_chart()
+        # In a turn of its own: to paint table and chart at once would stall the window.
+        self._chart_turn.start()
 
     def _refresh_table(self) -> bool:
         """Show the present rows in words and in the table; whether its columns are fitted too."""
@@ -203,7 +204,7 @@ class CompareView(QWidget):
         compared = self._data if is_all else ComparisonColumns(self._data.rows[:of_models])
         self.heading.set_full_text(title_of(self._data))
         words = summary(compared, self._budget_ms, self._options.unit)
-        self.summary.show_text("\n".join(filter(None, (words, self._tokens.sentence))))
+        self.summary.show_text("\n".join(filter(None, (words, self._tokens.text))))
         self.summary.setVisible(len(self._data) > 0)
         context = TableContext(Place.COMPARE, self._options.unit, self._budget_ms)
         grid = ComparisonGrid(self._data, context, self._more)
@@ -218,7 +219,8 @@ class CompareView(QWidget):
 
     def _on_activated(self, row: int) -> None:
         if self._data.is_tokens[row]:
-            self.tokens_activated.emit(self._data.rows[row].prediction.device_id)
+            prediction = self._data.rows[row].prediction
+            self.tokens_activated.emit(prediction.model, prediction.device_id)
         elif row < self._data.compared:
             self.row_activated.emit(row)
         else:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from ctm_gui.devices.library import DeviceEntry, DeviceLibrary
 from ctm_gui.devices.tables import in_words
+from ctm_gui.undo import empty_merged
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Inference
 from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS
@@ -348,6 +349,7 @@ class _Edit(QUndoCommand):
         self.after = other.after
         # Typed back to the start: Qt drops an obsolete command from the stack.
         self.setObsolete(self.after == self._before)
+        empty_merged(other)
         return True
 
     def redo(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -92,6 +92,8 @@ class DeviceLibrary(StoreClient):
         self._plugin_devices: tuple[Device, ...] = ()
         self._detected: DeviceEntry | None = None
         self._numbers = itertools.count(1)
+        self._sources: object = None
+        self._listing: dict[str, DeviceEntry] = {}
 
     @cached_property
     def _shipped_entries(self) -> tuple[DeviceEntry, ...]:
@@ -102,13 +104,25 @@ class DeviceLibrary(StoreClient):
     @property
     def entries(self) -> tuple[DeviceEntry, ...]:
         """This machine, the user's devices, those of plug-ins, the shipped ones, all by name."""
+        return tuple(self._by_key.values())
+
+    @property
+    def _by_key(self) -> dict[str, DeviceEntry]:
+        """The entries in their order; a form asks for one forty times at each letter."""
+        sources = (tuple(self._user_devices.values()), self._plugin_devices, self._detected)
+        if sources != self._sources:
+            self._sources = sources
+            self._listing = {entry.key: entry for entry in self._sorted_entries()}
+        return self._listing
+
+    def _sorted_entries(self) -> Iterator[DeviceEntry]:
         machine, devices = self.machine, dict(self._user_devices)
-        first: tuple[DeviceEntry, ...] = ()
         if machine is not None:
             devices.pop(machine.key, None)
-            first = (machine,)
-        user = sorted(devices.values(), key=_order)
-        return (*first, *user, *self._plugin_entries, *self._shipped_entries)
+            yield machine
+        yield from sorted(devices.values(), key=_order)
+        yield from self._plugin_entries
+        yield from self._shipped_entries
 
     @property
     def _plugin_entries(self) -> list[DeviceEntry]:
@@ -135,7 +149,7 @@ class DeviceLibrary(StoreClient):
 
     def entry(self, key: str) -> DeviceEntry | None:
         """Return the entry of a key; None where it was deleted."""
-        return next((entry for entry in self.entries if entry.key == key), None)
+        return self._by_key.get(key)
 
     def key_of(self, device_id: str) -> str:
         """Return the key of a device; empty where there is none."""

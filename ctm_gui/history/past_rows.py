@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -270,7 +271,8 @@ def _searched(row: PastRow) -> str:
         *row.stored.tags,
         row.stored.note,
     )
-    return " ".join(words).casefold()
+    # The runs of a model on a target have one text.
+    return sys.intern(" ".join(words).casefold())
 
 
 BASES: tuple[Basis, ...] = (Basis.ANALYTIC, Basis.ZERO_SHOT, Basis.PROBED, Basis.MEASURED)

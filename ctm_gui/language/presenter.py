@@ -1,32 +1,31 @@
-"""The state of the Language tab: model, run, what was measured; results and curves of devices."""
+"""The open language models: their run, what was measured; results and curves of devices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
+from ctm_gui.language.state import LanguageEntry, LanguageResults, LanguageState
+from ctm_gui.models.list_model import LanguageRow
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import OneTask, SerialWorker
 from ctm_gui.tasks.store_client import OwnMeasurements, StoreClient, StoreRunner
 from ctm_gui.undo import push_change
-from predictor.core.errors import CtmError
 from predictor.core.records import Device
+from predictor.core.text import plural
 from predictor.presentation.wording import number, shown
-from predictor.services.generation.records import (
-    Generation,
-    GenerationRequest,
-    MeasuredRate,
-)
-from predictor.services.serving.records import LanguageRun, Limits, Load, Serving
+from predictor.services.generation.document import size_of
+from predictor.services.generation.records import Generation, GenerationRequest, MeasuredRate
+from predictor.services.serving.records import LanguageRun, Limits, Serving
 
 if TYPE_CHECKING:
     from ctm_gui.language.curves import Along, Curve
-    from predictor.services.generation.probes import DecodeProbe
+    from ctm_gui.language.work import LanguageWork
     from predictor.services.history.history import History
     from predictor.services.models.language import LanguageModel
 
@@ -38,37 +37,17 @@ NO_DEVICE = "Tick a device to see how fast it generates."
 WORKING = "Working out tokens a second…"
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageState:
-    """All that the user chose; an undo step goes from one state to another.
-
-    Attributes:
-        model: that is open; None at first.
-        request: the run.
-        rate_per_s: requests a second; None where no load is looked at.
-        limits: what users bear.
-    """
-
-    model: LanguageModel | None = None
-    request: GenerationRequest = field(default_factory=GenerationRequest)
-    rate_per_s: float | None = None
-    limits: Limits = field(default_factory=Limits)
-
-    @property
-    def load(self) -> Load:
-        """The load on a device; a usual rate where none is stated."""
-        run = replace(self.request, batch=1, context=0)
-        return Load(run=run, rate_per_s=self.rate_per_s or 1.0, limits=self.limits, requests=4000)
-
-
 class LanguagePresenter(StoreClient):
-    """One language model on the ticked devices; works while its tab is looked at.
+    """The open language models on the ticked devices; works while they are looked at.
 
-    ``state_changed`` is emitted when ``state`` is another, ``results_changed`` when ``results`` and
-    ``message`` are, ``curves_changed`` when ``curves`` and ``serving`` are.
+    One of them is shown on the page of language models. ``state_changed`` is emitted when ``state``
+    is another, or another model is shown; ``results_changed`` when ``by_path`` is,
+    ``curves_changed`` when ``curves`` and ``serving`` are.
 
     Attributes:
         measured: the user's rates by the device's id, as the store keeps them.
+        by_path: results of each open model by its path.
+        current_path: path of the model that is shown, empty where none is open.
 
     Args:
         run: runs work with the open store.
@@ -98,9 +77,11 @@ class LanguagePresenter(StoreClient):
         self._task, self._curves_task = OneTask(worker), OneTask(worker)
         self._active, self._stale = False, True
         self.state = LanguageState()
+        self.current_path = ""
+        self._remembered_path = ""
         self.measured: Mapping[str, MeasuredRate] = {}
-        self.results: Sequence[Generation] = ()
-        self.message = NOTHING_YET
+        self.by_path: Mapping[str, LanguageResults] = {}
+        self._missing = NOTHING_YET
         self.curves: Sequence[Curve] = ()
         self.serving: Serving | None = None
         selection.changed.connect(self._refresh)
@@ -112,57 +93,95 @@ class LanguagePresenter(StoreClient):
         return not (self._task.busy or self._curves_task.busy or self.busy)
 
     @property
+    def entry(self) -> LanguageEntry | None:
+        """The model that is shown; None where none is open."""
+        return self.state.entry(self.current_path)
+
+    @property
+    def request(self) -> GenerationRequest:
+        """The run of the model that is shown."""
+        entry = self.entry
+        return self.state.run if entry is None else self.state.request(entry)
+
+    @property
+    def results(self) -> Sequence[Generation]:
+        """The model that is shown on the ticked devices."""
+        results = self.by_path.get(self.current_path)
+        return results.results if results else ()
+
+    @property
+    def message(self) -> str:
+        """Why there are no results of the model that is shown, in a sentence."""
+        results = self.by_path.get(self.current_path)
+        return results.message if results else self._missing or WORKING
+
+    @property
     def size(self) -> str:
-        """Name and size of the model in words."""
-        if self.state.model is None:
+        """Name and size of the model that is shown, in words."""
+        entry = self.entry
+        if entry is None:
             return ""
-        architecture = self.state.model.architecture
-        from predictor.services.generation.document import size_of
-
+        architecture = entry.model.architecture
         context = f"context of {architecture.max_context:,} tokens"
-        return f"{shown(architecture.name)}: {size_of(architecture)}, {context}"
+        return f"{shown(self.state.labels[entry.path])}: {size_of(architecture)}, {context}"
 
-    def run(self) -> Callable[[], LanguageRun | None]:
-        """Return work that predicts the present run for a report, None without a number."""
-        from predictor.services.serving.serve import Measured, serve
+    @property
+    def rows(self) -> list[LanguageRow]:
+        """The open models as rows of the list of models."""
+        labels = self.state.labels
+        return [
+            LanguageRow(entry.path, shown(labels[entry.path]), size_of(entry.model.architecture))
+            for entry in self.state.entries
+        ]
 
-        model, request, devices = self.state.model, self.state.request, self._devices()
-        if model is None or not devices:
-            return lambda: None
-        work, state = self.work_on(devices), self.state
-        of_user = Measured(tuple(self.measured.values()), self._probes(devices))
+    def work(self, devices: Sequence[Device] | None = None) -> LanguageWork:
+        """Return what the open models are predicted from; on the ticked devices by default."""
+        from ctm_gui.language.work import LanguageWork
 
-        def served() -> Sequence[Serving]:
-            if state.rate_per_s is None:
-                return ()
-            return serve(model.architecture, devices, state.load, of_user, model.stored)
+        return LanguageWork(
+            state=self.state,
+            devices=self._devices() if devices is None else devices,
+            rates=tuple(self.measured.values()),
+            probings=self._user_measurements.signatures.measured,
+        )
 
-        def run() -> LanguageRun | None:
-            try:
-                return LanguageRun(model.architecture, request, work(), served())
-            except CtmError:
-                return None  # the tab says why
-
-        return run
+    def runs(self) -> Callable[[], tuple[LanguageRun, ...]]:
+        """Return work that predicts the present run of each model for a report."""
+        return self.work().runs if self._devices() else tuple
 
     def open(self, model: LanguageModel) -> None:
-        """Show another model, in the formats that its file has."""
-        request = replace(
-            self.state.request, weights=model.weights, kv_precision=model.kv_precision
-        )
-        fitted = request.fitted(model.architecture.max_context)
-        state = replace(self.state, model=model, request=fitted)
-        self._push(f"Open {shown(model.architecture.name)}", state)
+        """Open a model in the formats of its file, and show it; one of its path gives way to it."""
+        self._push(f"Open {shown(model.architecture.name)}", self.state.opened(model))
+        self.show(model.path)
 
-    def close_model(self) -> None:
-        """Close the model; undo brings it back."""
-        model = self.state.model
-        if model is not None:
-            self._push(f"Close {shown(model.architecture.name)}", replace(self.state, model=None))
+    def close_models(self, paths: Sequence[str]) -> None:
+        """Close open models; undo brings them back."""
+        count = plural(len(paths), "language model")
+        what = shown(self.state.labels[paths[0]]) if len(paths) == 1 else count
+        self._push(f"Close {what}", self.state.closed(paths))
 
-    def restore(self, state: LanguageState, model: LanguageModel) -> None:
-        """Show run and load of the last session with its model, which is no step to take back."""
-        self._set(replace(state, model=model))
+    def show(self, path: str) -> None:
+        """Show another of the open models, which is no step to take back."""
+        if path != self.current_path and self.state.entry(path) is not None:
+            self.current_path = path
+            self.state_changed.emit()
+            self.results_changed.emit()
+
+    def show_label(self, label: str) -> None:
+        """Show the open model of a label."""
+        for path, name in self.state.labels.items():
+            if name == label:
+                self.show(path)
+
+    def restore(self, state: LanguageState, current_path: str) -> None:
+        """Take run and load of the last session, whose models follow."""
+        self._remembered_path = current_path
+        self._set(replace(state, entries=self.state.entries))
+
+    def restore_model(self, entry: LanguageEntry) -> None:
+        """Open a model of the last session, which is no step to take back."""
+        is_shown = entry.path == self._remembered_path or not self.current_path
+        self._set(self.state.joined(entry), entry.path if is_shown else self.current_path)
 
     def read_measured(self) -> None:
         """Read the user's rates again, for the devices that there are now."""
@@ -175,15 +194,15 @@ class LanguagePresenter(StoreClient):
         )
 
     def ask(self, request: GenerationRequest, words: str, *, typed: str = "") -> None:
-        """Predict another run.
+        """Predict another run of all models; its formats are of the model that is shown.
 
         Args:
             request: the run.
             words: of the undo step.
             typed: names the field that was typed into, see ``UndoStep``.
         """
-        if request != self.state.request:
-            self._push(words, replace(self.state, request=request), typed)
+        if request != self.request:
+            self._push(words, self.state.with_run(self.current_path, request), typed)
 
     def ask_load(self, rate_per_s: float | None, limits: Limits, words: str) -> None:
         """Look at another load; None at none."""
@@ -193,57 +212,39 @@ class LanguagePresenter(StoreClient):
 
     def set_measured(self, device: Device, tokens_per_s: float | None) -> None:
         """Take a rate that the user measured in the present run; None forgets that of a device."""
-        model, before = self.state.model, self.measured.get(device.id)
-        if model is None:
+        entry, before = self.entry, self.measured.get(device.id)
+        if entry is None:
             return
         rate = None
         words = f"Forget What Was Measured on {shown(device.name)}"
         if tokens_per_s is not None:
-            usual = next((entry for entry in self.results if entry.device.id == device.id), None)
+            usual = next((row for row in self.results if row.device.id == device.id), None)
             # The usual one may differ later.
             request = replace(
-                self.state.request,
-                weights=usual.weights if usual else self.state.request.weights,
-                runtime=usual.runtime if usual else self.state.request.runtime,
+                self.request,
+                weights=usual.weights if usual else entry.weights,
+                runtime=usual.runtime if usual else self.request.runtime,
             )
-            rate = MeasuredRate(device, tokens_per_s, model.architecture, request)
+            rate = MeasuredRate(device, tokens_per_s, entry.model.architecture, request)
             words = f"Measured {number(tokens_per_s)} Tokens/s on {shown(device.name)}"
         if rate != before:
             keep = partial(self._keep, device.id)
             push_change(self._undo_stack, words, keep, rate, before, page="language")
 
     def show_curves(self, devices: Sequence[Device], along: Along) -> None:
-        """Work out the curves of some devices along a count."""
-        from ctm_gui.language.curves import Along, curve_of, rate_curve
-        from predictor.services.serving.serve import Measured, serve
-
+        """Work out the curves of some devices along a count, of the model that is shown."""
         self._curves_task.cancel()
-        model = self.state.model
-        if model is None or not devices or not self.results:
+        entry = self.entry
+        if entry is None or not devices or not self.results:
             self._on_curves(((), None))
             return
-        state = self.state
-        measured, probes = tuple(self.measured.values()), self._probes(devices)
-
-        def curve(device: Device) -> Curve | None:
-            if along is Along.RATE:
-                return rate_curve(model, device, state.load, measured, probes)
-            return curve_of(model, device, state.request, along, measured, probes)
-
-        def work() -> tuple[tuple[Curve, ...], Serving | None]:
-            made = tuple(line for line in map(curve, devices) if line is not None)
-            if state.rate_per_s is None:
-                return made, None
-            of_user = Measured(measured, probes)
-            (serving,) = serve(model.architecture, devices[:1], state.load, of_user, model.stored)
-            return made, serving
-
+        work = partial(self.work().curves, entry, devices, along)
         self._curves_task.start(
             lambda _: work(), self._on_curves, lambda _: self._on_curves(((), None))
         )
 
     def set_active(self, *, active: bool) -> None:
-        """Set whether the tab is looked at; nothing is computed for a hidden one."""
+        """Set whether results are looked at; nothing is computed for hidden ones."""
         self._active = active
         if active and self._stale:
             self._refresh()
@@ -272,8 +273,14 @@ class LanguagePresenter(StoreClient):
             self.measured = measured
             self._refresh()
 
-    def _set(self, state: LanguageState) -> None:
-        self.state = state
+    def _set(self, state: LanguageState, current_path: str = "") -> None:
+        before, self.state = self.state, state
+        changed = [entry.path for entry in state.entries if entry not in before.entries]
+        # A step that changes one model shows it: it is open again, or has other formats.
+        if current_path or len(changed) == 1:
+            self.current_path = current_path or changed[0]
+        elif state.entry(self.current_path) is None:
+            self.current_path = state.entries[-1].path if state.entries else ""
         self.state_changed.emit()
         self._refresh()
 
@@ -281,46 +288,19 @@ class LanguagePresenter(StoreClient):
         # A device in several configurations is one here: a language model has other runtimes.
         return list({device.id: device for device in self._selection.selected}.values())
 
-    def _probes(self, devices: Sequence[Device]) -> list[DecodeProbe]:
-        from predictor.services.generation.probes import decode_probes
-
-        return decode_probes(self._user_measurements.signatures.measured, devices)
-
-    def work_on(self, devices: Sequence[Device]) -> Callable[[], list[Generation]]:
-        """Return work that predicts the run on devices; there is a model."""
-        from predictor.services.generation.generate import generate
-
-        model = self.state.model
-        assert model is not None  # noqa: S101  # callers looked
-        measured, probes = tuple(self.measured.values()), self._probes(devices)
-        return partial(
-            generate,
-            model.architecture,
-            devices,
-            self.state.request,
-            measured,
-            probes,
-            model.stored,
-        )
-
     def _refresh(self) -> None:
         self._task.cancel()
         self._stale = not self._active
         if not self._active:
             return
-        devices = self._devices()
-        if self.state.model is None or not devices:
-            self._show((), NO_DEVICE if self.state.model else NOTHING_YET)
+        if not self.state.entries or not self._devices():
+            self._show({}, NO_DEVICE if self.state.entries else NOTHING_YET)
             return
-        work = self.work_on(devices)
-        self._task.start(
-            lambda _: work(),
-            partial(self._show, message=""),
-            lambda error: self._show((), str(error)),
-        )
+        work = self.work().results
+        self._task.start(lambda _: work(), self._show, lambda error: self._show({}, str(error)))
 
-    def _show(self, results: Sequence[Generation], message: str) -> None:
-        self.results, self.message = results, message
+    def _show(self, by_path: Mapping[str, LanguageResults], missing: str = "") -> None:
+        self.by_path, self._missing = by_path, missing
         self.results_changed.emit()
 
     def _on_curves(self, made: tuple[Sequence[Curve], Serving | None]) -> None:

@@ -20,6 +20,7 @@ from ctm_gui.widgets.basic import (
     ElidedLabel,
     button,
     combo_box,
+    fill_box,
     hbox,
     holder,
     label,
@@ -88,6 +89,8 @@ class LanguageView(QWidget):
     def _make_run(self) -> None:
         self.summary = ElidedLabel()
         self.summary.setAccessibleName("Language model")
+        self.model_box = combo_box("Language model that is shown", letters=_LETTERS)
+        self.model_box.setToolTip("Which of the open language models this page shows.")
         self.open_button = button("&Open…", "Open a config.json, a GGUF file or a decoder in ONNX.")
         self.counts = {
             "prompt": _count_box("Tokens of the prompt", 1),
@@ -175,11 +178,13 @@ class LanguageView(QWidget):
         ):
             load += [named(text, self.load[key]), self.load[key]]
         self._run_fields = holder(hbox(*run, STRETCH), hbox(*form, STRETCH), hbox(*load, STRETCH))
-        head = hbox((self.summary, 1), self.open_button)
+        head = hbox(self.model_box, (self.summary, 1), self.open_button)
         vbox(head, self._run_fields, (self.content, 1), of=self)
 
     def _connect(self) -> None:
+        presenter = self._presenter
         self.open_button.clicked.connect(self.open_requested)
+        self.model_box.activated.connect(lambda _: presenter.show(self.model_box.currentData()))
         for key, box in self.counts.items():
             box.valueChanged.connect(lambda value, key=key: self._ask(key, value))
         for key, choice in self.choices.items():
@@ -189,7 +194,6 @@ class LanguageView(QWidget):
         self.along_box.activated.connect(self._show_selected)
         self.measured_box.budget_edited.connect(self._on_measured)
         self.table.rows_selected.connect(self._show_selected)
-        presenter = self._presenter
         presenter.state_changed.connect(self._show_state)
         presenter.results_changed.connect(self._show_results)
         presenter.curves_changed.connect(self._show_curves)
@@ -213,7 +217,7 @@ class LanguageView(QWidget):
         self._presenter.ask_load(stated["rate"], limits, f"{name} {number(value)}")
 
     def _ask(self, key: str, value: int | str) -> None:
-        request = replace(self._presenter.state.request, **dict[str, Any]({key: value}))
+        request = replace(self._presenter.request, **dict[str, Any]({key: value}))
         title = key.replace("_", " ").replace("kv", "KV").title().replace("Kv", "KV")
         value_text = f"{value:,}" if isinstance(value, int) else value or _DEFAULT
         typed = key if isinstance(value, int) else ""
@@ -221,9 +225,10 @@ class LanguageView(QWidget):
 
     def _show_state(self) -> None:
         """Show name, size and run of the model."""
-        state, request = self._presenter.state, self._presenter.state.request
+        state, request = self._presenter.state, self._presenter.request
         self.summary.set_full_text(self._presenter.size or "No language model is open")
-        self._run_fields.setVisible(state.model is not None)
+        self._show_models()
+        self._run_fields.setVisible(bool(state.entries))
         usual = request.prompt + request.new // 2
         self.counts["context"].setSpecialValueText(f"auto: {usual:,}")
         for key, box in self.counts.items():
@@ -239,6 +244,14 @@ class LanguageView(QWidget):
                 choice.setCurrentText(text)
             else:
                 choice.setCurrentIndex(0)
+
+    def _show_models(self) -> None:
+        labels, box = self._presenter.state.labels, self.model_box
+        box.setVisible(len(labels) > 1)
+        fill_box(box, map(shown, labels.values()))
+        for place, path in enumerate(labels):
+            box.setItemData(place, path)
+        box.setCurrentIndex(box.findData(self._presenter.current_path))
 
     def _show_results(self) -> None:
         presenter = self._presenter

@@ -1,20 +1,16 @@
-"""The open models as rows of a list: those of the shelf, then the language model."""
+"""The open models as rows of a list: those of the shelf, then the language models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
 from predictor.core.text import printable
 from predictor.core.units import format_count
-from predictor.presentation.wording import shown
-
-if TYPE_CHECKING:
-    from predictor.services.models.language import LanguageModel
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -26,13 +22,21 @@ class ModelRole(IntEnum):
     STATE = Qt.ItemDataRole.UserRole + 2  # ModelState
 
 
+class LanguageRow(NamedTuple):
+    """A language model in the list: path, a label that no other has, size in words."""
+
+    path: str
+    label: str
+    size: str
+
+
 class ModelsListModel(QAbstractListModel):
-    """One row a model; follows the shelf's signals. The language model is the last row."""
+    """One row a model; follows the shelf's signals. The language models are the last rows."""
 
     def __init__(self, shelf: ModelShelf, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._shelf = shelf
-        self._decoder: LanguageModel | None = None
+        self._language: list[LanguageRow] = []
         shelf.inserting.connect(lambda a, b: self.beginInsertRows(QModelIndex(), a, b))
         shelf.inserted.connect(lambda _a, _b: self.endInsertRows())
         shelf.removing.connect(lambda a, b: self.beginRemoveRows(QModelIndex(), a, b))
@@ -40,36 +44,42 @@ class ModelsListModel(QAbstractListModel):
         shelf.entry_changed.connect(self._on_changed)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:
-        count = len(self._shelf.entries) + (self._decoder is not None)
-        return 0 if parent.isValid() else count
+        return 0 if parent.isValid() else len(self._shelf.entries) + len(self._language)
 
-    def is_language(self, row: int) -> bool:
-        """Whether a row is the language model."""
-        return self._decoder is not None and row == len(self._shelf.entries)
+    def language_path(self, row: int) -> str:
+        """Return the path of the language model of a row; empty where it is another model."""
+        place = row - len(self._shelf.entries)
+        return self._language[place].path if 0 <= place < len(self._language) else ""
+
+    def row_of(self, path: str) -> int:
+        """Return the row of a language model; -1 where it is not open."""
+        paths = [row.path for row in self._language]
+        return len(self._shelf.entries) + paths.index(path) if path in paths else -1
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
             return None
-        if self._decoder is not None and self.is_language(index.row()):
-            return _language_data(self._decoder, role)
+        if (place := index.row() - len(self._shelf.entries)) >= 0:
+            return _language_data(self._language[place], role)
         read = _ROLES.get(role)
         return None if read is None else read(self._shelf.entries[index.row()])
 
-    def show_language(self, now: LanguageModel | None) -> None:
-        """Show another language model, or none."""
-        before = self._decoder
-        row = len(self._shelf.entries)
-        if before is None and now is not None:
-            self.beginInsertRows(QModelIndex(), row, row)
-            self._decoder = now
-            self.endInsertRows()
-        elif before is not None and now is None:
+    def show_language(self, now: Sequence[LanguageRow]) -> None:
+        """Show other language models."""
+        first, paths = len(self._shelf.entries), [row.path for row in now]
+        for path in [row.path for row in self._language if row.path not in paths]:
+            row = self.row_of(path)
             self.beginRemoveRows(QModelIndex(), row, row)
-            self._decoder = None
+            del self._language[row - first]
             self.endRemoveRows()
-        elif now is not before:
-            self._decoder = now
-            self._on_changed(row)
+        for place, path in enumerate(paths):
+            if self.row_of(path) < 0:
+                self.beginInsertRows(QModelIndex(), first + place, first + place)
+                self._language.insert(place, now[place])
+                self.endInsertRows()
+        if self._language != list(now):  # another one has a label that was one's alone
+            self._language = list(now)
+            self.dataChanged.emit(self.index(first), self.index(first + len(now) - 1))
 
     def _on_changed(self, row: int) -> None:
         index = self.index(row)
@@ -103,15 +113,12 @@ def tooltip(entry: ModelEntry) -> str:
     return "\n".join(lines)
 
 
-def _language_data(model: LanguageModel, role: int) -> object:
-    from predictor.services.generation.document import size_of
-
-    name, size = shown(model.architecture.name), size_of(model.architecture)
+def _language_data(row: LanguageRow, role: int) -> object:
     data: dict[int, object] = {
-        Qt.ItemDataRole.DisplayRole: name,
-        Qt.ItemDataRole.ToolTipRole: f"{name}: tokens a second and memory",
-        Qt.ItemDataRole.AccessibleTextRole: f"Language model {name}: {size}",
-        ModelRole.FACTS: f"language model · {size}",
+        Qt.ItemDataRole.DisplayRole: row.label,
+        Qt.ItemDataRole.ToolTipRole: f"{printable(row.path)}\nTokens a second and memory",
+        Qt.ItemDataRole.AccessibleTextRole: f"Language model {row.label}: {row.size}",
+        ModelRole.FACTS: f"language model · {row.size}",
         ModelRole.STATE: ModelState.READY,
     }
     return data.get(role)

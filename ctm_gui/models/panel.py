@@ -39,7 +39,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.models.details_view import ModelDetails
-from ctm_gui.models.list_model import ModelRole, ModelsListModel, facts
+from ctm_gui.models.list_model import ModelRole, ModelsListModel
 from ctm_gui.models.shelf import ModelShelf, ModelState
 from ctm_gui.widgets.basic import STRETCH, add_keys, hbox, label, tool_button, vbox
 from ctm_gui.widgets.view_options import ViewOptions
@@ -152,8 +152,8 @@ class ModelsPanel(QWidget):
     """List of models above the details of the current one.
 
     ``open_requested`` asks for the file dialog; ``current_changed`` gives the row (-1 for none);
-    ``language_chosen`` is emitted when the row of the language model becomes current,
-    ``language_closed`` when it is taken off the list.
+    ``language_chosen`` gives the path of a language model whose row becomes current,
+    ``language_closed`` those that are taken off the list.
 
     Args:
         options: the theme.
@@ -162,14 +162,15 @@ class ModelsPanel(QWidget):
 
     open_requested = Signal()
     current_changed = Signal(int)
-    language_chosen = Signal()
-    language_closed = Signal()
+    language_chosen = Signal(str)
+    language_closed = Signal(object)
 
     def __init__(self, options: ViewOptions, shelf: ModelShelf) -> None:
         super().__init__()
         self._options, self._shelf = options, shelf
         self._model = ModelsListModel(shelf, self)
         self.show_language = self._model.show_language
+        self._is_removing = False
         self._heading = label("Models", "heading", wraps=False)
         self._list = self._build_list()
         self._empty = label(EMPTY_TEXT, "empty")
@@ -187,8 +188,7 @@ class ModelsPanel(QWidget):
 
     def selected_rows(self) -> list[int]:
         """Return the selected rows of the shelf, ascending."""
-        rows = (index.row() for index in self._list.selectionModel().selectedRows())
-        return sorted(row for row in rows if not self._model.is_language(row))
+        return [row for row in self._selected() if not self._model.language_path(row)]
 
     def current_row(self) -> int:
         """Return the current row, -1 for none."""
@@ -202,14 +202,14 @@ class ModelsPanel(QWidget):
 
     def remove_selected(self) -> None:
         """Remove the selected models; undo brings them back."""
-        rows, selected = self.selected_rows(), self._list.selectionModel().selectedRows()
-        if len(rows) < len(selected):
-            self.language_closed.emit()
+        rows, paths = self.selected_rows(), map(self._model.language_path, self._selected())
+        if closed := list(filter(None, paths)):
+            self.language_closed.emit(closed)
         self._shelf.remove(rows)
 
-    def select_language(self) -> None:
-        """Make the language model current."""
-        self.set_current_row(len(self._shelf.entries))
+    def select_language(self, path: str) -> None:
+        """Make a language model current."""
+        self.set_current_row(self._model.row_of(path))
 
     def select_all(self) -> None:
         """Select every model."""
@@ -217,12 +217,17 @@ class ModelsPanel(QWidget):
 
     def copy(self) -> None:
         """Copy name and facts of the selected models, one a line."""
-        rows = [self._shelf.entries[row] for row in self.selected_rows()]
-        lines = [f"{entry.name}\t{facts(entry)}" for entry in rows]
+        indexes = map(self._model.index, self._selected())
+        lines = [f"{index.data()}\t{index.data(ModelRole.FACTS)}" for index in indexes]
         QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def _selected(self) -> list[int]:
+        return sorted(index.row() for index in self._list.selectionModel().selectedRows())
 
     def _build_list(self) -> QListView:
         view = QListView()
+        # Before the view: it turns to another row at once.
+        self._model.rowsAboutToBeRemoved.connect(self._begin_removal)
         view.setModel(self._model)
         view.setAccessibleName("Models")
         view.setSelectionMode(QListView.SelectionMode.ExtendedSelection)
@@ -241,7 +246,7 @@ class ModelsPanel(QWidget):
         self._list.customContextMenuRequested.connect(self._show_menu)
         self._list.selectionModel().currentChanged.connect(self._on_current_changed)
         self._model.rowsInserted.connect(self._on_inserted)
-        self._model.rowsRemoved.connect(self._on_rows_changed)
+        self._model.rowsRemoved.connect(self._on_removed)
         self._shelf.entry_changed.connect(self._on_entry_changed)
         add_keys(self._list, QKeySequence.StandardKey.Delete, self.remove_selected)
         add_keys(self._list, QKeySequence.StandardKey.Copy, self.copy)
@@ -249,8 +254,15 @@ class ModelsPanel(QWidget):
     def _on_inserted(self, _parent: QModelIndex, first: int, _last: int) -> None:
         self._on_rows_changed()
         # A language model of the last session changes no page.
-        if not self._model.is_language(first):
+        if not self._model.language_path(first):
             self.set_current_row(first)
+
+    def _begin_removal(self, *_: object) -> None:
+        self._is_removing = True
+
+    def _on_removed(self, *_: object) -> None:
+        self._is_removing = False
+        self._on_rows_changed()
 
     def _on_rows_changed(self) -> None:
         count = self._model.rowCount()
@@ -260,8 +272,10 @@ class ModelsPanel(QWidget):
 
     def _on_current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
         self._show_details()
-        if self._model.is_language(current.row()):
-            self.language_chosen.emit()
+        if path := self._model.language_path(current.row()):
+            # The row beside one that goes is chosen by nobody.
+            if not self._is_removing:
+                self.language_chosen.emit(path)
         else:
             self.current_changed.emit(current.row())
 
@@ -275,8 +289,8 @@ class ModelsPanel(QWidget):
         self.details.show_row(row if 0 <= row < len(entries) else None)
 
     def _on_close(self, row: int) -> None:
-        if self._model.is_language(row):
-            self.language_closed.emit()
+        if path := self._model.language_path(row):
+            self.language_closed.emit([path])
             return
         entry = self._shelf.entries[row]
         if entry.pending:
@@ -293,8 +307,8 @@ class ModelsPanel(QWidget):
 
     def _build_menu(self, row: int) -> QMenu:
         menu = QMenu(self)
-        if self._model.is_language(row):
-            menu.addAction("Remove", self.language_closed.emit)
+        if self._model.language_path(row):
+            menu.addAction("Remove", self.remove_selected)
             return menu
         entry = self._shelf.entries[row]
         actions: list[tuple[str, bool, object]] = [

@@ -19,6 +19,7 @@ from ctm_gui.widgets.grid import (
     Grid,
     count_column,
     name_column,
+    name_ranks,
     number_column,
     place_column,
     search_mask,
@@ -129,6 +130,11 @@ class OperatorSummary:
         return tuple(slow)
 
     @cached_property
+    def name_ranks(self) -> FloatArray:
+        """Ranks of the operators' names, float64 [N]."""
+        return name_ranks(self.table.names)
+
+    @cached_property
     def _search_texts(self) -> list[str]:
         return search_texts(self.table.names, self.table.op_types)
 
@@ -225,15 +231,16 @@ class OperatorsGrid(Grid):
     """The operator table.
 
     Args:
-        table: N operators.
+        summary: N operators.
         unit: of the times; a rate is shown in milliseconds.
         device: of the target; with it, the operators' attention has a column.
     """
 
     def __init__(
-        self, table: OperatorTable, unit: LatencyUnit, device: Device | None = None
+        self, summary: OperatorSummary, unit: LatencyUnit, device: Device | None = None
     ) -> None:
-        self.table = table
+        self.table = table = summary.table
+        self._summary = summary
         self._device = device
         self._unit = operator_unit(unit)
         self._cumulative: FloatArray | None = None
@@ -273,7 +280,7 @@ class OperatorsGrid(Grid):
         )
         return [
             place_column(len(table.names)),
-            name_column("name", "Name", table.names),
+            name_column("name", "Name", table.names, lambda: self._summary.name_ranks),
             number_column("latency", f"Latency ({self._unit})", table.latency_ms * scale),
             share_column(SHARE, "Share", lambda: table.share),
             replace(cumulative, sort_keys=lambda: table.share),

@@ -106,7 +106,11 @@ class OperatorsView(QWidget):
         self.show_table(None)
 
     def show_table(
-        self, table: OperatorTable | None, message: str = "", device: Device | None = None
+        self,
+        table: OperatorTable | None,
+        message: str = "",
+        device: Device | None = None,
+        summary: OperatorSummary | None = None,
     ) -> None:
         """Show an operator table, or say why there is none.
 
@@ -114,6 +118,7 @@ class OperatorsView(QWidget):
             table: the operators.
             message: why there is no table.
             device: of the target, which names its metrics; needed where there is attention.
+            summary: of the table, where it was worked out before.
         """
         self._device = device
         if table is None or not table.names:
@@ -121,7 +126,7 @@ class OperatorsView(QWidget):
             self.table.show_nothing()
             self._stack.show_message(shown(message) if message else _NOTHING_YET)
             return
-        self._summary = OperatorSummary(table)
+        self._summary = summary or OperatorSummary(table)
         self._type = None
         self._stack.show_content()
         self.table.clearSelection()
@@ -199,7 +204,7 @@ class OperatorsView(QWidget):
         if self._summary is None:
             return
         is_first = not self._model.grid.columns
-        grid = OperatorsGrid(self._summary.table, self._options.unit, self._device)
+        grid = OperatorsGrid(self._summary, self._options.unit, self._device)
         self.table.show_grid(grid)
         if is_first:
             # The delegate and the first order need columns to be there.

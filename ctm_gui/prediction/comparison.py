@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ctm_gui.prediction.columns import ComparisonColumns
 from predictor.core.errors import CtmError
@@ -274,6 +274,8 @@ def _predicted(
     good = [compared.model for compared in models if not compared.problem]
     predicted = predict(good, targets, "", measurements, signatures, devices_by_id) if good else ()
     predictions = iter(predicted)
+    # Equal parts are one object: fewer of them for Python's collector of garbage to look through.
+    parts: dict[Any, Any] = {}
     for compared in models:
         for target in targets:
             if compared.problem:
@@ -282,7 +284,12 @@ def _predicted(
             prediction = next(predictions)
             batch = target.configuration.batch or prediction.configuration.batch
             # The first dimension of a model is not always its batch.
-            yield replace(prediction, configuration=replace(prediction.configuration, batch=batch))
+            configuration = replace(prediction.configuration, batch=batch)
+            yield replace(
+                prediction,
+                configuration=parts.setdefault(configuration, configuration),
+                memory=parts.setdefault(prediction.memory, prediction.memory),
+            )
 
 
 def _unavailable(compared: ComparedModel, target: Target) -> Prediction:

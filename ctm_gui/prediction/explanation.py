@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.attention.summary import AttentionSummary
+from ctm_gui.operators.rows import OperatorSummary
 from ctm_gui.prediction.comparison import Comparison, target_names
 from ctm_gui.prediction.followers import PairFollower
 from ctm_gui.tasks.serial import SerialWorker
@@ -57,7 +60,7 @@ class Costs:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Explained:
     """Where the time of one model goes on one target.
 
@@ -85,6 +88,26 @@ class Explained:
     interval: tuple[float, float] | None = None
     further: int = 0
 
+    @cached_property
+    def operators(self) -> OperatorSummary:
+        """The operators with what their table sums up and sorts by."""
+        return OperatorSummary(self.table)
+
+    @cached_property
+    def attention(self) -> AttentionSummary | None:
+        """What the operators attend to; None where that is not known."""
+        if self.table.attention is None or not self.table.attention.metrics:
+            return None
+        return AttentionSummary(self.table, self.device, self.operators.name_ranks)
+
+    def read(self) -> None:
+        """Work out what views ask at their first look, off the window's thread."""
+        operators, attention = self.operators, self.attention
+        _ = self.table.bounds, self.table.types, self.roofline and self.roofline.reached
+        _ = operators.type_times, operators.is_free, operators.name_ranks
+        if attention is not None:
+            _ = attention.types, attention.operators.to_peaks, attention.operators.from_peaks
+
 
 def explain_pair(
     model: Model,
@@ -111,9 +134,7 @@ def explain_pair(
     # The engine may know more than the facts state: what was measured.
     with suppress(InputError):
         roofline = roofline_of(model, target, table)
-    # Worked out here, off the window's thread: its views would do so at their first look.
-    _ = table.bounds, table.types, roofline and roofline.reached
-    return Explained(
+    pair = Explained(
         title=pair_title(prediction.model, target),
         model=prediction.model,
         target=name,
@@ -125,6 +146,8 @@ def explain_pair(
         interval=_interval(prediction),
         further=len(other_targets),
     )
+    pair.read()
+    return pair
 
 
 def costs_of(

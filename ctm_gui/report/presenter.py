@@ -53,7 +53,7 @@ class ReportSubject:
         comparison: with at least one row, or none where a language model is open.
         unit: of the latencies.
         budget_ms: that latencies are compared with, None without one.
-        language: returns the run of the Language tab, None where there is none.
+        language: returns the runs of the open language models.
         chosen: model and target index of the pair that is looked at; None for none.
         load: the answer of the page Load, None where there is none.
     """
@@ -61,7 +61,7 @@ class ReportSubject:
     comparison: Comparison
     unit: LatencyUnit
     budget_ms: float | None = None
-    language: Callable[[], LanguageRun | None] = lambda: None
+    language: Callable[[], tuple[LanguageRun, ...]] = tuple
     chosen: tuple[int, int] | None = None
     load: Answer | None = None
 
@@ -263,8 +263,7 @@ def _reported(compared: ComparedModel) -> ReportedModel:
 def _draft(
     request: ReportRequest, subject: ReportSubject, choice: ReportChoice, context: TaskContext
 ) -> Draft:
-    run = subject.language()
-    runs = () if run is None else (run,)
+    runs = subject.language()
     loads = () if subject.load is None else (subject.load,)
     if not request.predictions and not runs and not loads:
         raise InputError("report", "no target is ticked", "tick one, and open the report again")

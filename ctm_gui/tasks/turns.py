@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -34,26 +35,31 @@ def in_turns(work: Iterator[None], owner: QObject) -> None:
                 is_left = True
                 break
         finally:
-            if not leave():
+            if not _leave(timer):
                 pass  # it went with its owner meanwhile
             elif is_left:
-                _waiting.append(timer)
-                _start_first()
+                _wait(timer)
             else:
                 timer.deleteLater()
 
-    def leave() -> bool:
-        """Let the next one run; whether this one was still there."""
-        is_there = timer in _waiting
-        if is_there:
-            _waiting.remove(timer)
-            _start_first()
-        return is_there
-
     timer.timeout.connect(advance)
-    timer.destroyed.connect(leave)
-    _waiting.append(timer)
+    timer.destroyed.connect(partial(_leave, timer))
+    _wait(timer)
+
+
+def _wait(timer: QTimer) -> None:
+    if timer not in _waiting:
+        _waiting.append(timer)
     _start_first()
+
+
+def _leave(timer: QTimer, *_: object) -> bool:
+    """Let the next one run; whether this one was still there."""
+    is_there = timer in _waiting
+    if is_there:
+        _waiting.remove(timer)
+        _start_first()
+    return is_there
 
 
 def _start_first() -> None:
@@ -61,8 +67,10 @@ def _start_first() -> None:
         _waiting[0].start()
 
 
-class NextTurn(QTimer):
+class NextTurn(QObject):
     """One piece of work that is done in a later turn of the event loop, however often it is asked.
+
+    No other one, and no stretch of ``in_turns``, is done in the same turn.
 
     Args:
         work: called once, without arguments.
@@ -70,5 +78,26 @@ class NextTurn(QTimer):
     """
 
     def __init__(self, work: Callable[[], object], owner: QObject) -> None:
-        super().__init__(owner, interval=0, singleShot=True)
-        self.timeout.connect(work)
+        super().__init__(owner)
+        self._work = work
+        self._timer = QTimer(self, interval=0, singleShot=True)
+        self._timer.timeout.connect(self._run)
+        self._timer.destroyed.connect(partial(_leave, self._timer))
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the work is still to be done."""
+        return self._timer in _waiting
+
+    def start(self, *_: object) -> None:
+        """Do the work in a later turn."""
+        _wait(self._timer)
+
+    def stop(self) -> None:
+        """Leave the work undone."""
+        self._timer.stop()
+        _leave(self._timer)
+
+    def _run(self) -> None:
+        _leave(self._timer)
+        self._work()

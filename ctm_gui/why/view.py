@@ -250,5 +250,7 @@ def _show_in(view: View, explained: Explained | None, message: str) -> None:
         view.model_name = "" if explained is None else explained.model
     if explained is None:
         view.show_table(None, message)
+    elif isinstance(view, OperatorsView):
+        view.show_table(explained.table, message, explained.device, explained.operators)
     else:
-        view.show_table(explained.table, message, explained.device)
+        view.show_table(explained.table, message, explained.device, explained.attention)

@@ -76,13 +76,27 @@ def text_column(key: str, title: str, texts: Sequence[str], help_text: str = "")
     return Column(key=key, title=title, text=texts.__getitem__, help=help_text)
 
 
-def name_column(key: str, title: str, names: Sequence[str]) -> Column:
-    """Return a column of names from a file; a copy holds long ones in full."""
+def name_ranks(names: Sequence[str]) -> FloatArray:
+    """Return the rank of each name of a file, float64 [N]; NaN for a missing one."""
+    return text_ranks(["" if name == NOTHING else name for name in names])
+
+
+def name_column(
+    key: str, title: str, names: Sequence[str], ranks: Callable[[], FloatArray] | None = None
+) -> Column:
+    """Return a column of names from a file; a copy holds long ones in full.
+
+    Args:
+        key: of the column.
+        title: of the column.
+        names: by row.
+        ranks: returns ``name_ranks`` of them where they are known.
+    """
     return Column(
         key=key,
         title=title,
         text=lambda row: shown(names[row]),
-        sort_keys=lambda: text_ranks(["" if name == NOTHING else name for name in names]),
+        sort_keys=ranks or (lambda: name_ranks(names)),
         copied=lambda rows: [
             "" if names[row] == NOTHING else printable(names[row]) for row in rows
         ],

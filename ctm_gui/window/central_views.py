@@ -141,8 +141,9 @@ class CentralViews(QObject):
         self.explanation.choose(*self.workspace.comparison.pair_of(row))
         self.window.show_page("operators")
 
-    def show_tokens(self, device_id: str) -> None:
-        """Show where the time of the language model goes on a device."""
+    def show_tokens(self, label: str, device_id: str) -> None:
+        """Show where the time of a language model goes on a device."""
+        self.workspace.language.show_label(label)
         self.window.show_page("language")
         self.language_view.show_device(device_id)
 
@@ -164,7 +165,7 @@ class CentralViews(QObject):
         """Ask for the latency that was measured of a row of the comparison."""
         predicted_row = self.compare_view.rows[row]
         if predicted_row.tokens is not None:  # it has its field there
-            self.show_tokens(predicted_row.prediction.device_id)
+            self.show_tokens(predicted_row.prediction.model, predicted_row.prediction.device_id)
             return
         self.workspace.history.find(predicted_row.prediction, predicted_row.device_name)
 
@@ -175,8 +176,9 @@ class CentralViews(QObject):
             self.options.set_budget_ms(budget_ms)
         self.window.show_compared(0)
 
-    def compare_tokens(self, device_ids: Sequence[str]) -> None:
-        """Tick devices, and show the language model on them."""
+    def compare_tokens(self, label: str, device_ids: Sequence[str]) -> None:
+        """Tick devices, and show a language model on them."""
+        self.workspace.language.show_label(label)
         self.workspace.selection.select(device_ids, selected=True)
         self.window.show_page("language")
 

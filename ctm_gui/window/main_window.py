@@ -303,12 +303,10 @@ class MainWindow(QMainWindow):
         workspace.load_opened.connect(self._open_load)
         workspace.box_opened.connect(self._open_box)
         language = workspace.language
-        language.state_changed.connect(
-            lambda: self.models_panel.show_language(language.state.model)
-        )
-        self.models_panel.language_closed.connect(language.close_model)
-        workspace.language_opened.connect(self.models_panel.select_language)
-        self.models_panel.language_chosen.connect(lambda: self.show_page("language"))
+        language.state_changed.connect(lambda: self.models_panel.show_language(language.rows))
+        self.models_panel.language_closed.connect(language.close_models)
+        workspace.language_files.opened.connect(self.models_panel.select_language)
+        self.models_panel.language_chosen.connect(self._show_language)
         workspace.activity_changed.connect(self._show_activity)
         workspace.comparison_changed.connect(self._show_engine)
         workspace.language.state_changed.connect(self._show_activity)
@@ -366,12 +364,14 @@ class MainWindow(QMainWindow):
     def _show_activity(self) -> None:
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)
         self.actions_by_id["cancel"].setEnabled(busy)
-        has_language = self.workspace.language.state.model and self.workspace.selection.selected_ids
-        has_results = self.workspace.comparison.rows or has_language or self._has_load
+        has_language = self.workspace.language.state.entries
+        has_tokens = has_language and self.workspace.selection.selected_ids
+        has_results = self.workspace.comparison.rows or has_tokens or self._has_load
         self.actions_by_id["report"].setEnabled(bool(has_results))
-        has_models = bool(self.workspace.shelf.entries)
-        for action in ("remove", "read_again", "select_all"):
-            self.actions_by_id[action].setEnabled(has_models)
+        has_files = bool(self.workspace.shelf.entries)
+        self.actions_by_id["read_again"].setEnabled(has_files)
+        for action in ("remove", "select_all"):
+            self.actions_by_id[action].setEnabled(has_files or bool(has_language))
 
     @property
     def _has_load(self) -> bool:
@@ -402,7 +402,7 @@ class MainWindow(QMainWindow):
     def _remember_models(self) -> None:
         self._models_timer.stop()
         remember_models(self.workspace.shelf, self.settings)
-        remember_language(self.workspace.language.state, self.settings)
+        remember_language(self.workspace.language, self.settings)
 
     def _on_device_activated(self, device_id: str) -> None:
         self.central.show_operators(device_id)
@@ -441,10 +441,14 @@ class MainWindow(QMainWindow):
     def _offered(self, parts: Sequence[str]) -> Sequence[str]:
         """Return the parts of the answer that say something."""
         has_files = bool(self.workspace.shelf.entries)
-        of_language = ("language",) if self.workspace.language.state.model else ()
+        of_language = ("language",) if self.workspace.language.state.entries else ()
         if not has_files and not of_language:
             return ()
         return (*parts, *(("clocks",) if has_files else ()), *of_language)
+
+    def _show_language(self, path: str) -> None:
+        self.workspace.language.show(path)
+        self.show_page("language")
 
     def _on_current_model(self, row: int) -> None:
         entries = self.workspace.shelf.entries

@@ -144,7 +144,7 @@ def _make_compare(views: CentralViews) -> QWidget:
         pages.show_comparison(workspace.comparison, looked_at=views.page_id == "compare")
 
     language = workspace.language
-    language.results_changed.connect(lambda: pages.show_tokens(language.results))
+    language.results_changed.connect(lambda: pages.show_tokens([*language.by_path.values()]))
 
     def show_missing() -> None:
         is_reading = bool(workspace.shelf.pending_count) or workspace.searching

@@ -11,7 +11,8 @@ from PySide6.QtCore import QByteArray
 from PySide6.QtWidgets import QMainWindow, QSplitter, QTabWidget
 
 from ctm_gui import settings as table
-from ctm_gui.language.presenter import LanguageState
+from ctm_gui.language.presenter import LanguagePresenter
+from ctm_gui.language.state import LanguageState, common
 from ctm_gui.models.shelf import ModelEntry, ModelShelf
 from ctm_gui.settings import Setting, Settings
 from ctm_gui.targets.choice import TargetSelection
@@ -24,6 +25,7 @@ from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.services.devices.former_defaults import DEFAULTS_VERSION, former_defaults
+from predictor.services.generation.records import GenerationRequest
 from predictor.services.models.files import absolute
 from predictor.services.serving.records import Limits
 
@@ -93,30 +95,52 @@ def restore_models(shelf: ModelShelf, settings: Settings) -> None:
         shelf.restore(read_models(settings.get(table.MODELS)))
 
 
-def remember_language(state: LanguageState, settings: Settings) -> None:
-    """Keep the open language model with its run and its load."""
-    model, document_text = state.model, ""
-    if model is not None:
-        limits = state.limits
-        load = dict(zip(_LOAD, (state.rate_per_s, limits.first_ms, limits.token_ms), strict=True))
-        document_text = Document(
-            {"path": absolute(model.path), "run": asdict(state.request), "load": load}
-        ).to_json()
-    settings.set(table.LANGUAGE, document_text)
+def remember_language(language: LanguagePresenter, settings: Settings) -> None:
+    """Keep the open language models with their runs and their load."""
+    state, limits = language.state, language.state.limits
+    models = [
+        {"path": absolute(entry.path), "run": asdict(state.request(entry))}
+        for entry in state.entries
+    ]
+    load = dict(zip(_LOAD, (state.rate_per_s, limits.first_ms, limits.token_ms), strict=True))
+    document = {"models": models, "shown": absolute(language.current_path), "load": load}
+    settings.set(table.LANGUAGE, Document(document).to_json() if models else "")
 
 
 def restore_language(workspace: Workspace, settings: Settings) -> None:
-    """Open the language model of the last session if the user wants that."""
+    """Open the language models of the last session if the user wants that."""
     document = Document(text=settings.get(table.LANGUAGE))
-    path = document.content.get("path")
-    if not settings.get(table.RESTORE) or not isinstance(path, str):
+    if not settings.get(table.RESTORE) or not document.content:
         return
     with suppress(ValueError):  # of another version of the program
+        models = _language_models(document)
         rate, first, token = (_stated(document, name) for name in _LOAD)
-        from predictor.services.generation.token_rates import request_of
+        state = LanguageState((), common(models[0][1]), rate, Limits(first, token))
+        current_path = document.content.get("shown")
+        workspace.language.restore(state, current_path if isinstance(current_path, str) else "")
+        for place, (path, run) in enumerate(models):
+            workspace.language_files.restore(path, run, place)
 
-        state = LanguageState(None, request_of(document), rate, Limits(first, token))
-        workspace.restore_language(path, state)
+
+def _language_models(document: Document) -> list[tuple[str, GenerationRequest]]:
+    """Return path and run of each model that a document holds, at least one.
+
+    Raises:
+        ValueError: it is none that this version reads.
+    """
+    from predictor.services.generation.token_rates import request_of
+
+    # A version before opened a single model, which the document itself was about.
+    models = document.content.get("models", [document.content])
+    if not isinstance(models, list) or not models:
+        raise ValueError("it has no models")
+    read = []
+    for model in models:
+        path = model.get("path") if isinstance(model, dict) else None
+        if not isinstance(path, str):
+            raise ValueError("a model has no path")  # noqa: TRY004 - of a file, not of a call
+        read.append((path, request_of(Document(model))))
+    return read
 
 
 _LOAD = ("rate_per_s", "first_ms", "token_ms")

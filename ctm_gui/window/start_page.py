@@ -154,5 +154,5 @@ class FirstView(QStackedWidget):
         self._follow()
 
     def _follow(self, *_: object) -> None:
-        other, has_models = self._other, self._shelf.entries or self._language.state.model
+        other, has_models = self._other, self._shelf.entries or self._language.state.entries
         self.setCurrentWidget(other if has_models and other else self.start)

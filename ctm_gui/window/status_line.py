@@ -117,8 +117,8 @@ class StatusLine(QWidget):
             return f"{reading} {left}".rstrip()
         if self._workspace.machine.state:
             return self._workspace.machine.state
-        has_language = self._workspace.language.state.model is not None
-        models = len(self._workspace.shelf.entries) + has_language
+        of_language = self._workspace.language.state.entries
+        models = len(self._workspace.shelf.entries) + len(of_language)
         targets = len(self._workspace.selection.selected)
         counts = [plural(models, "model"), plural(targets, "target")]
         if comparison.predicted:

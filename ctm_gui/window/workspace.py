@@ -15,17 +15,17 @@ from ctm_gui.devices.library import DeviceLibrary
 from ctm_gui.devices.this_machine import ThisMachine
 from ctm_gui.history.presenter import HistoryPresenter
 from ctm_gui.history.projects import ProjectExchange
-from ctm_gui.language.presenter import LanguagePresenter, LanguageState
+from ctm_gui.language.files import LanguageFiles
+from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
 from ctm_gui.prediction.comparison import ComparedModel, Comparison, compare, why
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements, Recorder
 from ctm_gui.window.messages import MessageLog
-from predictor.core.errors import CtmError, InputError
+from predictor.core.errors import CtmError
 from predictor.core.memory import release_memory
 from predictor.core.records import Device
-from predictor.formats.suffixes import GGUF, SUFFIXES
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.loads.box_files import is_box_file
 from predictor.services.models.files import FoundFiles, absolute, find_model_files
@@ -33,12 +33,10 @@ from predictor.services.models.ingestion import IngestionWorker
 
 if TYPE_CHECKING:
     from predictor.services.history.history import History
-    from predictor.services.models.language import LanguageModel
 
 DEVICE_SUFFIX = BOX_SUFFIX = ".json"  # which of them a file is, its schema says
 PROJECT_SUFFIX = ".ctmproject"
 LOAD_SUFFIX = ".toml"
-LANGUAGE_SUFFIXES = (".json", ".safetensors", GGUF)  # of configurations and what is beside them
 # A burst of changes (the check boxes of a group) makes one run.
 PREDICT_DELAY_MS = 15
 # While files are read one after another, what is shown follows them a few times a second.
@@ -55,15 +53,16 @@ class Workspace(QObject):
 
     ``comparison_changed`` is emitted when ``comparison`` changes; ``activity_changed`` when
     searching, reading or predicting begins or ends; ``opened`` gives the paths that were added,
-    ``language_opened`` is emitted when the user opened a language model; ``load_opened`` gives the
-    path of a load file that the user opened, ``box_opened`` that of a box.
+    ``load_opened`` gives the path of a load file that the user opened, ``box_opened`` that of a
+    box.
 
     Attributes:
         comparison: the last one.
         undo_stack: steps of models, targets and views.
         library_stack: steps of devices, history and measurements.
         load_stack: steps of the load that is edited.
-        language: the model of the Language tab.
+        language: the open language models.
+        language_files: opens their files.
 
     Args:
         catalogue: the devices that ship.
@@ -76,7 +75,6 @@ class Workspace(QObject):
     comparison_changed = Signal()
     activity_changed = Signal()
     opened = Signal(object)
-    language_opened = Signal()
     load_opened = Signal(str)
     box_opened = Signal(str)
 
@@ -118,8 +116,7 @@ class Workspace(QObject):
             self.undo_stack,
             self,
         )
-        # What takes the decoders among model files that are not read yet, by their paths.
-        self._decoders: dict[str, Callable[[LanguageModel], object]] = {}
+        self.language_files = LanguageFiles(self.language, self._finder, self.predictor, self)
         self.comparison = Comparison()
         self._prediction: Task | None = None
         self._predict_timer = self._timer(PREDICT_DELAY_MS, self._predict)
@@ -177,7 +174,7 @@ class Workspace(QObject):
                 opened.emit(path)
                 self.opened.emit([path])
         further = [path for path in paths if path not in {*loads, *boxes}]
-        paths = [path for path in further if not self._open_language_file(path)]
+        paths = [path for path in further if not self.language_files.open(path)]
         devices = [path for path in paths if path.lower().endswith(DEVICE_SUFFIX)]
         projects = [path for path in paths if path.lower().endswith(PROJECT_SUFFIX)]
         self.library.import_files(devices)
@@ -192,57 +189,6 @@ class Workspace(QObject):
             on_error=self.messages.error,
         )
         self.activity_changed.emit()
-
-    def _open_language_file(self, path: str) -> bool:
-        """Open a configuration; whether a path is one, or another file of a language model."""
-        if not path.lower().endswith(LANGUAGE_SUFFIXES):
-            return False
-        from predictor.services.models.language import is_language_file, read_language_model
-
-        if not is_language_file(path):
-            return False
-
-        def show(model: LanguageModel) -> None:
-            self._open_language_model(model)
-            self.opened.emit([path])
-
-        if path.lower().endswith(GGUF):
-            self._read_gguf(path, show)
-            return True
-        # A configuration is some kB of text: reading it takes less than a frame.
-        try:
-            show(read_language_model(path))
-        except InputError as error:
-            self.messages.error(error)
-        return True
-
-    def _read_gguf(self, path: str, then: Callable[[LanguageModel], None]) -> None:
-        """Read a GGUF file off the window's thread: the vocabulary in its header takes a while."""
-        from predictor.services.models.language import read_language_model
-
-        self._finder.submit(
-            lambda _: read_language_model(path), on_result=then, on_error=self.messages.error
-        )
-
-    def _open_language_model(self, model: LanguageModel) -> None:
-        self.language.open(model)
-        self.language_opened.emit()
-
-    def restore_language(self, path: str, state: LanguageState) -> None:
-        """Show the language model of the last session; of an open ONNX file once that is read."""
-        from predictor.services.models.language import read_language_model
-
-        restore = partial(self.language.restore, state)
-        if path.lower().endswith(SUFFIXES):
-            self._decoders[path] = restore
-            return
-        if path.lower().endswith(GGUF):
-            self._read_gguf(path, restore)
-            return
-        try:
-            restore(read_language_model(path))
-        except InputError as error:
-            self.messages.error(error)
 
     def cancel_all(self) -> None:
         """Stop searching, reading and measuring this machine."""
@@ -286,6 +232,9 @@ class Workspace(QObject):
             self.recorder.opened, self.projects.imported, self.library.catalogue_changed,
         ):  # fmt: skip
             reason.connect(lambda *_: self.language.read_measured())
+        self.language_files.failed.connect(self.messages.error)
+        self.language_files.noticed.connect(self.messages.info)
+        self.language_files.file_opened.connect(lambda path: self.opened.emit([path]))
         self.language.failed.connect(self.messages.error)
         for source in (self.history, self.projects):
             source.failed.connect(self.messages.error)
@@ -323,30 +272,15 @@ class Workspace(QObject):
             self.messages.error(problem)
         if files.paths:
             paths = [absolute(path) for path in files.paths]
-            self._decoders.update(dict.fromkeys(paths, self._open_language_model))
+            self.language_files.expect(paths)
             self.shelf.add(paths)
             self.opened.emit(paths)
         self.activity_changed.emit()
 
     def _on_read(self, entry: ModelEntry) -> None:
         self.messages.info(f"Read {entry.name}")
-        # Not others of the last session, nor what is read again at another batch.
-        model = entry.model
-        if model is None or entry.path not in self._decoders:
-            return
-        from predictor.services.models.language import language_model_of
-
-        take = self._decoders.pop(entry.path)
-
-        def take_decoder(decoder: LanguageModel | None) -> None:
-            if decoder is not None:
-                take(decoder)
-
-        self.predictor.submit(
-            lambda _: language_model_of(model),
-            on_result=take_decoder,
-            on_error=lambda error: self.messages.info(str(error)),
-        )
+        if entry.model is not None:
+            self.language_files.take(entry.path, entry.model)
 
     def _on_failed(self, entry: ModelEntry) -> None:
         if entry.error is not None:

@@ -248,7 +248,7 @@ def _language_model(app: Application, folder: Path) -> None:
     path.write_text(json.dumps(_LLAMA), encoding="utf-8")
     app.window.open_paths([str(path)])
     language = app.workspace.language
-    wait(lambda: language.state.model is not None and language.settled)
+    wait(lambda: language.entry is not None and language.settled)
     turn(2 * REPAINT_MS)
 
 

@@ -3,7 +3,8 @@
 The time of a graph is exp(level) times the sum of exp(s_km) t_km over kinds of operators k and
 terms m, with t of :mod:`predictor.cost.physics`. s and the level are sums of effects of the groups
 that a target belongs to: its runtime, the kind of its device, both, its precision, the order in
-which its cores execute. No group reads a rate, so that rates act through t alone.
+which its cores execute, the instruction sets that its runtime has kernels for. No group reads a
+rate, so that rates act through t alone.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
 from predictor.cost.rates.typical import TypicalRates
 from predictor.cost.starts import START_FACTOR, START_FREEDOM, have_plain_starts
-from predictor.devices.architectures import architecture_of, kind
+from predictor.devices.architectures import architecture_of, instruction_sets, kind
 
 T = TypeVar("T")
 
 # From coarse to fine; a level is that of the finest group that is known.
 LEVELS: Final = ("all", "kind", "runtime", "class")
-GROUPS: Final = (*LEVELS, "precision", "order", "maker")
+GROUPS: Final = (*LEVELS, "precision", "order", "maker", "sets")
+# Its kernels are others for each of these sets of Arm (docs/decisions/0030-attempts.md).
+_OF_SETS: Final = frozenset({"armnn"})
+_SETS: Final = ("fp16", "dotprod", "i8mm")
 # Kinds of device without a common instruction set: designs of their makers have little in common.
 _OF_MAKERS: Final = frozenset({"mobile-gpu", "npu"})
 _ACCELERATORS: Final = frozenset({Family.NPU, Family.FPGA, Family.ASIC})
@@ -45,14 +49,25 @@ def groups_of(target: Target) -> Mapping[str, str]:
     design = architecture_of(target.device) or (architecture_of(clusters[0]) if clusters else None)
     in_order = None if design is None else design.in_order
     maker = target.device.vendor if design is None else design.vendor
+    sets = instruction_sets(target.device) if of_device == "arm" and runtime in _OF_SETS else None
     return _groups(
-        of_device, runtime, precision, in_order, maker if of_device in _OF_MAKERS else ""
+        of_device,
+        runtime,
+        precision,
+        in_order,
+        maker if of_device in _OF_MAKERS else "",
+        None if sets is None else "+".join(name for name in _SETS if name in sets),
     )
 
 
 @lru_cache(maxsize=1 << 12)
 def _groups(
-    of_device: str, runtime: str, precision: Precision, in_order: bool | None, maker: str
+    of_device: str,
+    runtime: str,
+    precision: Precision,
+    in_order: bool | None,
+    maker: str,
+    sets: str | None,
 ) -> Mapping[str, str]:
     """Return the groups of all targets that are alike in these, one object."""
     klass = f"{of_device} x {runtime}"
@@ -64,6 +79,7 @@ def _groups(
         "precision": f"{klass} x {precision}",
         "order": "" if in_order is None else f"{of_device} {'in' if in_order else 'out of'} order",
         "maker": f"{of_device} of {maker}" if of_device in _OF_MAKERS else "",
+        "sets": "" if sets is None else f"{klass} with {sets or 'none'}",
     }
     return MappingProxyType(groups)
 

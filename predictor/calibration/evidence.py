@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.target_fit import PARTS, SHAPE
+from predictor.calibration.target_fit import SHAPE
 from predictor.core.arrays import ArrayRecord, Floats, Integers, Places
 from predictor.core.records import Target, by_run
 from predictor.devices.architectures import silicon
@@ -102,7 +102,7 @@ class Deviations(ArrayRecord):
 
     Attributes:
         mean, variance: float64 [T], of the level.
-        shape: float64 [T, P], mean.
+        shape: float64 [T, P + R], mean.
         shape_variance: float64 [T], as a part of the variance before any evidence.
         nearness: int64 [T], index into ``NEARNESS`` of the nearest measured target.
         nearest: int64 [T], its place in the evidence; -1 for none.
@@ -124,10 +124,10 @@ class Evidence:
         keys: of the targets.
         level: float64 [M], from the measurements of each alone.
         variance: float64 [M], of the level.
-        shape: float64 [M, P].
+        shape: float64 [M, P + R].
         networks: int64 [M], number of measured ones.
         scales: of the effects.
-        covariance: float64 [P, P], of the shape of a target of which nothing is known.
+        covariance: float64 [P + R, P + R], of the shape of a target of which nothing is known.
     """
 
     keys: Keys
@@ -139,15 +139,22 @@ class Evidence:
     covariance: Floats = field(default_factory=SHAPE.covariance)
 
     @classmethod
-    def nothing(cls, scales: Scales) -> Evidence:
-        """Return the evidence of no target."""
+    def nothing(cls, scales: Scales, covariance: Floats | None = None) -> Evidence:
+        """Return the evidence of no target.
+
+        Args:
+            scales: of the effects.
+            covariance: of a shape; None for the usual one, without directions.
+        """
+        usual = SHAPE.covariance() if covariance is None else covariance
         return cls(
             keys=Keys.of([]),
             level=np.empty(0),
             variance=np.empty(0),
-            shape=np.empty((0, PARTS)),
+            shape=np.empty((0, len(usual))),
             networks=np.empty(0, np.int64),
             scales=scales,
+            covariance=usual,
         )
 
     def take(self, places: Places) -> Evidence:
@@ -196,7 +203,7 @@ class Evidence:
         """Return the posterior of the deviations of T targets, measured ones or others."""
         count = len(keys.silicon)
         mean, variance = np.zeros(count), np.full(count, self.scales.level**2)
-        shape, shape_variance = np.zeros((count, PARTS)), np.ones(count)
+        shape, shape_variance = np.zeros((count, self.shape.shape[1])), np.ones(count)
         nearness, nearest = np.zeros(count, np.int64), np.full(count, -1, np.int64)
         # Not np.intersect1d, which imports numpy.ma: 20 ms of the first prediction.
         for name in set(keys.silicon.tolist()) & set(self.keys.silicon.tolist()):

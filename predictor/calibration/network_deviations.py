@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.calibration.product_kinds import PRODUCT_KINDS, product_kinds
 from predictor.core.arrays import Floats, Integers
 from predictor.graph.operator_graph import OperatorGraph
 
@@ -38,10 +39,12 @@ class Products:
     Attributes:
         names: uint64 [U], ascending: checksums of groups, columns, length of the sums and window.
         shares: float64 [U], of the roots of their multiplications, 1 together.
+        of_kinds: float64 [PRODUCT_KINDS], the same by kind of product.
     """
 
     names: Names
     shares: Floats
+    of_kinds: Floats
 
     @classmethod
     def of(cls, graph: OperatorGraph) -> Products:
@@ -74,7 +77,9 @@ class Products:
         names, of_place = np.unique(_checksums(sizes.astype(np.uint64)), return_inverse=True)
         roots = np.sqrt(macs[places].astype(np.float64)) * counts[places]
         sums = np.bincount(of_place, roots, len(names))
-        return cls(names, sums / max(sums.sum(), 1.0))
+        of_kinds = np.bincount(product_kinds(gemm[places], window[places]), roots, PRODUCT_KINDS)
+        total = max(sums.sum(), 1.0)
+        return cls(names, sums / total, of_kinds / total)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -12,7 +12,6 @@ import numpy as np
 
 from predictor.calibration.operator_fit import RatedOperators
 from predictor.calibration.tails import spread_of
-from predictor.calibration.target_fit import PARTS
 from predictor.core.arrays import Floats
 from predictor.core.records import Device, Target, TargetId
 from predictor.cost.engine import (
@@ -88,7 +87,8 @@ class CloserToMeEngine:
         of_graphs = list(map(runs.of_graph, graphs))
         shape = (len(graphs), len(targets))
         latency, reach = np.empty(shape), np.empty((2, *shape))
-        shared = np.zeros((*shape, 1 + max(PARTS, self._card.responses)), np.float32)
+        width = max(len(self._estimate.evidence.covariance), self._card.responses)
+        shared = np.zeros((*shape, 1 + width), np.float32)
         doubts: dict[tuple[int, int], str] = {}
         for row, run in enumerate(of_graphs):
             predicted = run.latency()

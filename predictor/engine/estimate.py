@@ -71,6 +71,7 @@ class Estimate:
         efficiencies: of groups of targets.
         operators: factors of single operators.
         networks: deviations of networks in classes of targets.
+        directions: float64 [PRODUCT_KINDS, R], in which kinds of products deviate on a target.
         evidence: of measured targets.
         measured: what the measured targets of the training were.
         tracks: records by case, then by group.
@@ -79,6 +80,7 @@ class Estimate:
     efficiencies: Efficiencies
     operators: OperatorFactors
     networks: NetworkDeviations
+    directions: Floats
     evidence: Evidence
     measured: MeasuredKinds
     tracks: Tracks
@@ -95,7 +97,7 @@ class Estimate:
 
     @cached_property
     def _shape_root(self) -> Floats:
-        """Root of the covariance of a shape before any evidence, float64 [P, P]."""
+        """Root of the covariance of a shape before any evidence, float64 [P + R, P + R]."""
         return np.asarray(np.linalg.cholesky(self.evidence.covariance), np.float64)
 
     @cached_property
@@ -150,7 +152,8 @@ class Estimate:
             targets=targets,
             rates=rates,
             usual=usual,
-            factors=usual * np.exp(means[:, :1] + means[:, 1:]).reshape(usual.shape),
+            factors=usual * np.exp(means[:, :1] + means[:, 1 : 1 + PARTS]).reshape(usual.shape),
+            effects=means[:, 1 + PARTS :],
             ahead=runs_ahead(published),
             context=context,
             contexts=contexts,
@@ -216,12 +219,16 @@ class Estimate:
         times = parts * targets.factors.reshape(parts.shape)
         latency, shares = overlapped(times, targets.ahead)
         # Roots of the covariance, so that the dot product of two graphs' rows is what they share.
-        rows = np.empty((len(parts), 1 + PARTS))
+        composition = self._graph(graph).composition
+        root = self._shape_root
+        rows = np.empty((len(parts), 1 + len(root)))
         rows[:, 0] = np.sqrt(targets.variance)
-        rows[:, 1:] = np.sqrt(targets.unknown)[:, None] * (shares @ self._shape_root)
+        rows[:, 1:] = shares @ root[:PARTS] + composition @ root[PARTS:]
+        rows[:, 1:] *= np.sqrt(targets.unknown)[:, None]
         for place, fit in targets.fits.items():
-            rows[place] = np.append(1.0, shares[place]) @ fit.root
+            rows[place] = np.concatenate([[1.0], shares[place], composition]) @ fit.root
         deviation = np.sqrt((rows**2).sum(axis=1) + SHAPE.network**2)
+        latency *= np.exp(targets.effects @ composition)
         return GraphEstimates(latency, deviation, rows / deviation[:, None])
 
     def share(self, graph: OperatorGraph, targets: TargetEstimates, operators: Integers) -> Floats:
@@ -276,7 +283,8 @@ class Estimate:
         klass = self.networks.places([groups_of(published)["class"]])
         one = replace(self.of([target]), contexts=contexts, klass=klass)
         parts = np.concatenate([self._parts(graph, one) for graph in graphs])
-        measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms)
+        composition = np.array([self._graph(graph).composition for graph in graphs])
+        measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms, composition)
         return UserFit(keys, len(graphs), measured)
 
     def _with(self, user_fits: Sequence[UserFit]) -> Evidence:
@@ -347,7 +355,7 @@ class Estimate:
         read = self._graph(graph)
         factors = self.operators.factors(read.states, _first_context(targets))[0]
         factors = factors * targets.factors[0][read.kinds]
-        factors = factors * read.factors[targets.klass[0]]
+        factors = factors * read.of_network(targets)[0]
         terms: Floats = term_times(read.work, rates) * factors[:, None]
         # What overlaps counts by its share, so that the operators' times sum to the latency.
         summed = terms.sum(axis=0)  # [V, terms]
@@ -368,7 +376,9 @@ class Estimate:
         return parts.reshape(len(parts), PARTS) * read.factors[targets.klass, None]
 
     def _graph(self, graph: OperatorGraph) -> GraphWork:
-        return self._read.get((graph,), lambda: GraphWork.of(graph, self.operators, self.networks))
+        return self._read.get(
+            (graph,), lambda: GraphWork.of(graph, self.operators, self.networks, self.directions)
+        )
 
     def explain(
         self, graph: OperatorGraph, targets: TargetEstimates, least_ms: float
@@ -383,7 +393,7 @@ class Estimate:
         terms = self.operator_ms(graph, targets)
         read = self._graph(graph)
         learned = self.operators.factors(read.states, _first_context(targets))[0]
-        maps = replace(shares(terms, learned), network=float(read.factors[targets.klass[0]]))
+        maps = replace(shares(terms, learned), network=float(read.of_network(targets)[0]))
         # A graph of views alone takes no time; fmax ignores the NaN of an unknown bound.
         terms *= np.fmax(1.0, least_ms / max(terms.sum(), _MIN_MS))
         parts = np.stack([terms[:, :2].sum(axis=1), terms[:, 2], terms[:, 3]], axis=1)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from predictor.calibration.efficiencies import GROUPS, LEVELS, Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.calibration.network_deviations import NetworkDeviations
+from predictor.calibration.product_kinds import PRODUCT_KINDS
 from predictor.calibration.unknowns import MeasuredKinds
 from predictor.core.arrays import Floats
 from predictor.cost.operator_kinds import KINDS
@@ -25,7 +26,7 @@ from predictor.engine.operator_factors import GROUPS as OPERATOR_GROUPS
 from predictor.engine.operator_factors import OperatorFactors
 from predictor.engine.track import CASES, Track
 
-FORMAT: Final = "ctm-estimate/6"
+FORMAT: Final = "ctm-estimate/7"
 OPERATOR_ARRAYS: Final = "operators."
 """Before the names of the arrays of the factors of operators."""
 NETWORK_ARRAYS: Final = "networks."
@@ -48,7 +49,9 @@ def read_estimate(path: Path) -> Estimate:
                 arrays[name].astype(np.float64) for name in ("level", "variance", "shape")
             )
             mean, networks = arrays["mean"], arrays["networks"]
-            covariance = arrays["covariance"].astype(np.float64)
+            covariance, directions = (
+                arrays[name].astype(np.float64) for name in ("covariance", "directions")
+            )
             weights, of_networks = (
                 {
                     name.removeprefix(start): arrays[name]
@@ -69,6 +72,7 @@ def read_estimate(path: Path) -> Estimate:
         efficiencies=Efficiencies(mean, effects, words["level"], TypicalRates(**words["typical"])),
         operators=OperatorFactors(words["groups"], weights),
         networks=_networks(words["classes"], of_networks),
+        directions=directions,
         evidence=Evidence(
             keys=Keys(
                 **{name: np.array(values, np.str_) for name, values in words["keys"].items()}
@@ -108,6 +112,7 @@ def _fits(estimate: Estimate, effects: Floats) -> bool:
     """Return whether the parts of an estimate have the shapes and groups of this program."""
     efficiencies, evidence = estimate.efficiencies, estimate.evidence
     width, count = len(KINDS) * len(TERMS), (len(evidence.level),)
+    shape = width + estimate.directions.shape[-1]
     measured = (evidence.level, evidence.variance, evidence.networks)
     keys = [getattr(evidence.keys, name) for name in Keys.__slots__]
     scales = np.array(list(asdict(evidence.scales).values()), np.float64)
@@ -116,13 +121,20 @@ def _fits(estimate: Estimate, effects: Floats) -> bool:
         and effects.shape[1:] == (width,)
         and all(array.shape == count for array in (*measured, *keys))
         and bool((evidence.networks > 0).all())
-        and evidence.shape.shape == (*count, width)
-        and evidence.covariance.shape == (width, width)
+        and estimate.directions.shape == (PRODUCT_KINDS, shape - width)
+        and evidence.shape.shape == (*count, shape)
+        and evidence.covariance.shape == (shape, shape)
         and bool((np.linalg.eigvalsh(evidence.covariance) > 0).all())
         and bool((evidence.variance > 0).all() and (scales >= 0).all())
         and all(
             np.isfinite(array).all()
-            for array in (efficiencies.mean, effects, *measured, evidence.shape)
+            for array in (
+                efficiencies.mean,
+                effects,
+                *measured,
+                evidence.shape,
+                estimate.directions,
+            )
         )
         and estimate.operators.names.keys() == {*OPERATOR_GROUPS}
         and estimate.operators.fits()

@@ -16,7 +16,7 @@ from predictor.core.records import Target
 from predictor.cost.rates.typical import Rates
 from predictor.engine.operator_factors import Contexts
 
-ARRAYS: Final = ("usual", "factors", "ahead", "context", "klass", "variance", "unknown")
+ARRAYS: Final = ("usual", "factors", "effects", "ahead", "context", "klass", "variance", "unknown")
 """Arrays of :class:`TargetEstimates` with a row for each target."""
 
 _LISTS: Final = ("targets", "evidence", "doubts", "class_chips")
@@ -31,6 +31,7 @@ class TargetEstimates:
         rates: of them, without gaps.
         usual: float64 [T, len(KINDS), len(TERMS)], factors of the class on the terms.
         factors: float64 [T, len(KINDS), len(TERMS)], with what measurements add.
+        effects: float64 [T, R], of the compositions of networks in ln.
         ahead: bool [T], whether starts run ahead.
         context: int64 [T], place of each in ``contexts``.
         contexts: C of them, for the factors of single operators.
@@ -49,6 +50,7 @@ class TargetEstimates:
     rates: Rates
     usual: Floats
     factors: Floats
+    effects: Floats
     ahead: Bools
     context: Integers
     contexts: Contexts
@@ -85,7 +87,7 @@ class GraphEstimates:
     Attributes:
         latency_ms: float64 [T].
         deviation: float64 [T], standard deviation of ln(latency).
-        shared: float64 [T, 1 + P], see ``PredictionTable.shared_error``.
+        shared: float64 [T, 1 + P + R], see ``PredictionTable.shared_error``.
     """
 
     latency_ms: Floats

@@ -174,9 +174,15 @@ def _stored(row: Mapping[str, Any]) -> StoredPrediction:
         id=row["id"],
         created_ns=row["created_ns"],
         path=text_out(row["path"] or ""),
-        settings_hash=row["settings_hash"],
+        settings_hash=text_out(row["settings_hash"]),
         prediction=Prediction(**_COLUMNS.fields(row)),
-        settings=PredictionSettings(text=row["settings"]),
+        settings=_settings(row["settings"]),
         tags=names_out(row["tags"] or "[]"),
         note=text_out(row["note"] or ""),
     )
+
+
+@lru_cache(maxsize=256)
+def _settings(text: str) -> PredictionSettings:
+    """Return the settings of a text; thousands of predictions have the same."""
+    return PredictionSettings(text=text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -56,8 +57,9 @@ def text_in(text: str) -> str | bytes:
 
 
 def text_out(value: str | bytes) -> str:
-    """Return the text that ``text_in`` wrote."""
-    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+    """Return the text that ``text_in`` wrote, in one copy for all rows that have the same."""
+    text = value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+    return sys.intern(text)
 
 
 def _samples_in(samples_ns: Sequence[int]) -> bytes:
@@ -90,6 +92,7 @@ _IN: Final[Mapping[Kind, Callable[[Any], object]]] = {
 _OUT: Final[Mapping[Kind, Callable[[Any], object]]] = {
     Kind.NAME: text_out,
     Kind.REMARK: text_out,
+    Kind.DIGEST: text_out,
     Kind.NAMES: names_out,
     Kind.BASIS: Basis,
     Kind.SAMPLES: _samples_out,

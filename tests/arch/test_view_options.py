@@ -14,6 +14,7 @@ def setters(folder: Path) -> set[tuple[str, str]]:
     return {
         (path.relative_to(folder).as_posix(), node.name)
         for path in folder.rglob("*.py")
+        if any(f"def {name}(" in path.read_text(encoding="utf-8") for name in SETTERS)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef) and node.name in SETTERS
     }

@@ -73,13 +73,17 @@ def docstrings_of(tree: ast.AST) -> Iterator[str]:
 
 
 @cache
-def trees() -> tuple[tuple[str, ast.AST], ...]:
-    """Return path and syntax tree of each module of both packages."""
+def modules() -> list[tuple[str, list[tuple[str, int]], list[str]]]:
+    """Return path, names and docstrings of each module of both packages.
+
+    Not their trees: a million objects stay to be searched for garbage in all tests that follow.
+    """
     paths = [p for room in ("predictor", "ctm_gui") for p in sorted((ROOT / room).rglob("*.py"))]
-    return tuple(
-        (path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
-        for path in paths
-    )
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in paths)
+    return [
+        (path.relative_to(ROOT).as_posix(), list(names_of(tree)), list(docstrings_of(tree)))
+        for path, tree in zip(paths, trees, strict=True)
+    ]
 
 
 def test_the_count_sees_words_alone_and_as_parts() -> None:
@@ -96,9 +100,9 @@ def test_names_are_nouns_of_the_field(counts: Callable[[str], bool], limit: floa
     names: Counter[str] = Counter()
     odd: Counter[str] = Counter()
     places: list[str] = []
-    for path, tree in trees():
+    for path, of_module, _ in modules():
         room = "/".join(path.split("/")[:2])
-        for name, line in names_of(tree):
+        for name, line in of_module:
             names[room] += 1
             if counts(name):
                 odd[room] += 1
@@ -110,8 +114,8 @@ def test_names_are_nouns_of_the_field(counts: Callable[[str], bool], limit: floa
 
 def test_docstrings_do_not_tell() -> None:
     words, uses = 0, []
-    for path, tree in trees():
-        for text in docstrings_of(tree):
+    for path, _, texts in modules():
+        for text in texts:
             words += len(text.split())
             uses += [f"{path}: {text[:60]}" for _ in TELL.finditer(text)]
     share = 1e4 * len(uses) / words

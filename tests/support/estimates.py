@@ -15,6 +15,7 @@ from ctm_research.training.files import write_card, write_estimate
 from predictor.calibration.efficiencies import Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.calibration.network_deviations import NetworkDeviations
+from predictor.calibration.product_kinds import PRODUCT_KINDS
 from predictor.calibration.target_fit import PARTS
 from predictor.calibration.unknowns import MeasuredKinds
 from predictor.core.records import Target
@@ -72,6 +73,7 @@ def small_estimate(evidence: Evidence | None = None) -> Estimate:
         ),
         operators=no_factors(),
         networks=NetworkDeviations.nothing(),
+        directions=np.empty((PRODUCT_KINDS, 0)),
         evidence=evidence or Evidence.nothing(SCALES),
         measured=MeasuredKinds(_Everything(), _Everything(), _Everything()),
         tracks={
@@ -130,7 +132,8 @@ def blind_engine() -> CloserToMeEngine:
     """Return the engine that ships, without any evidence."""
     folder = Path(shutil.copytree(SHIPPED, Path(_KEPT.name) / "blind"))
     checkpoint = read_checkpoint(folder)
-    nothing = Evidence.nothing(checkpoint.estimate.evidence.scales)
+    evidence = checkpoint.estimate.evidence
+    nothing = Evidence.nothing(evidence.scales, evidence.covariance)
     write_estimate(folder / ESTIMATE, replace(checkpoint.estimate, evidence=nothing))
     write_card(folder, checkpoint.engine)
     return CloserToMeEngine(folder)

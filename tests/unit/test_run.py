@@ -309,10 +309,11 @@ def commands_of_tests(
 
 TIMED = ["tests/gui/test_stall.py", "tests/gui/devices/test_this_machine.py"]
 TIMING = f"python -m pytest {' '.join(TIMED)} -m timing"
-OTHERS = "python -m pytest -m not timing -n 2 --dist worksteal"
+SHARED = f"-n {min(2 + (os.cpu_count() or 1), 8)} --dist worksteal"
+OTHERS = f"python -m pytest -m not timing {SHARED}"
 
 
-def test_the_whole_is_all_checks_the_timings_alone_and_the_rest_on_two_processes(
+def test_the_whole_is_all_checks_the_timings_alone_and_the_rest_on_several_processes(
     run: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started, code = commands_of_tests(run, monkeypatch, [])
@@ -341,7 +342,7 @@ def test_fast_is_all_checks_and_the_units_but_the_slow(
 ) -> None:
     started, _ = commands_of_tests(run, monkeypatch, ["--fast"])
 
-    assert started[4:] == ["python -m pytest tests/unit -m not slow -n 2 --dist worksteal"]
+    assert started[4:] == [f"python -m pytest tests/unit -m not slow {SHARED}"]
 
 
 @pytest.mark.parametrize("failing", ["python -m mypy -n 2", TIMING, OTHERS])
@@ -362,7 +363,7 @@ def test_research_has_checks_and_tests_of_its_project(
     assert started[2:] == [
         "python -m mypy -n 2 --config-file research/pyproject.toml",
         "lint-imports --config research/pyproject.toml",
-        "python -m pytest research/tests -n 2 --dist worksteal",
+        f"python -m pytest research/tests {SHARED}",
     ]
 
 

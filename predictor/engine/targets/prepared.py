@@ -34,7 +34,7 @@ from predictor.engine.target_estimates import ARRAYS, TargetEstimates
 from predictor.engine.targets.states import TargetState, states_of
 
 PREPARED: Final = "targets.npz"
-FORMAT: Final = "ctm-targets/4"
+FORMAT: Final = "ctm-targets/5"
 # Fewer are looked up in less time than the file takes to be read.
 FEWEST: Final = 100
 OF_TARGETS: Final = (*ARRAYS, "wide")

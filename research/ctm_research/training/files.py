@@ -117,10 +117,11 @@ def write_estimate(path: Path, estimate: Estimate) -> None:
             file,
             words=np.frombuffer(json.dumps(words).encode(), np.uint8),
             mean=efficiencies.mean,
+            directions=estimate.directions.astype(np.float32),
             effects=np.array(effects, np.float32),
             level=evidence.level.astype(np.float32),
             variance=evidence.variance.astype(np.float32),
-            # A hundredth of a shape is nothing, and there are 52 numbers a target.
+            # A hundredth of a shape is nothing, and there are 64 numbers a target.
             shape=evidence.shape.astype(np.float16),
             networks=evidence.networks.astype(np.int32),
             covariance=evidence.covariance.astype(np.float32),

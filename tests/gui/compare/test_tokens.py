@@ -14,6 +14,7 @@ from ctm_gui.compare.chart import Bar, lay_out
 from ctm_gui.compare.tokens import tokens_answer
 from ctm_gui.compare.view import CompareView
 from ctm_gui.compare.words import details
+from ctm_gui.language.state import LanguageResults
 from ctm_gui.prediction.columns import ComparisonColumns, target_groups
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
@@ -110,11 +111,63 @@ def test_enter_on_its_row_leads_to_its_page_with_the_device(
     assert window.central.language_view.subject.text() == "Raspberry Pi 5 (CPU)"
     strip = window.places.page_strip
     assert strip.tabText(strip.currentIndex()) == "Language Model"
-    workspace.language.close_model()
+    workspace.language.close_models([workspace.language.current_path])
     window.show_page("compare")
     assert len(chart.rows) == 3
 
 
+def test_each_of_several_language_models_has_its_rows_and_its_line(
+    chart: CompareView, window: MainWindow, workspace: Workspace, tmp_path: Path, qtbot: QtBot
+) -> None:
+    second = tmp_path / "qwen" / "config.json"
+    second.parent.mkdir()
+    second.write_text(json.dumps(CONFIGS["Qwen2-0.5B"][0]), encoding="utf-8")
+    window.open_paths([str(second)])
+    language = workspace.language
+    qtbot.waitUntil(lambda: len(language.by_path) == 2, timeout=SETTLE_MS)
+    window.show_page("compare")
+    qtbot.waitUntil(lambda: len(chart.rows) == 9, timeout=SETTLE_MS)
+
+    tokens = {
+        (label, result.device.name): result.decode_tokens_per_s
+        for label, made in zip(("llama", "qwen"), language.by_path.values(), strict=True)
+        for result in made.results
+    }
+    names = zip(column(chart, "model"), column(chart, "device"), strict=True)
+    texts = dict(zip(names, column(chart, "tokens"), strict=True))
+    for row, rate in tokens.items():
+        assert texts[row] == ("—" if rate is None else f"{rate:.3g}")
+    device = "NVIDIA GeForce RTX 4090"
+    assert tokens["qwen", device] > 2 * tokens["llama", device]  # a sixteenth of the parameters
+    assert [line.split(":")[0] for line in chart.summary.text().splitlines()[-2:]] == [
+        "llama",
+        "qwen",
+    ]
+    assert chart.heading.text() == "3 models on 3 targets"
+
+    # Enter on a row of the first one shows that one, and Remove closes the one that is selected.
+    chart.table.setCurrentIndex(chart.table.model().index(column(chart, "model").index("llama"), 0))
+    QTest.keyClick(chart.table, Qt.Key.Key_Return)
+    view = window.central.language_view
+    assert view.summary.text().startswith("llama: ")
+    assert view.model_box.currentText() == "llama"
+    view.model_box.setCurrentIndex(1)
+    view.model_box.activated.emit(1)
+    assert view.summary.text().startswith("qwen: ")
+    window.models_panel.select_language(language.current_path)
+    window.models_panel.remove_selected()
+    assert view.model_box.isHidden()
+    window.show_page("compare")
+    qtbot.waitUntil(lambda: len(chart.rows) == 6, timeout=SETTLE_MS)
+    workspace.undo_stack.undo()
+    assert view.summary.text().startswith("qwen: ")
+
+
+def test_a_model_whose_context_does_not_hold_the_run_says_so_beside_the_others() -> None:
+    tokens = tokens_answer([LanguageResults("short", message="a: 9,128 tokens are asked for")])
+    assert (tokens.rows, tokens.text) == ([], "short: a: 9,128 tokens are asked for")
+
+
 def test_nothing_is_said_without_results() -> None:
     assert not tokens_answer([]).rows
-    assert not tokens_answer([]).sentence
+    assert not tokens_answer([]).text

@@ -52,7 +52,12 @@ def make_row(device: str, latency_ms: float | None, model: str = "resnet50", **f
 def show(view: CompareView, rows: list[PredictionRow]) -> None:
     """Show rows, and wait for the chart, which follows in a later turn."""
     view.show_predictions(ComparisonColumns(rows))
-    while view._chart_turn.isActive():
+    draw(view)
+
+
+def draw(view: CompareView) -> None:
+    """Wait for the chart, which follows the table in a later turn."""
+    while view._chart_turn.is_waiting:
         QGuiApplication.processEvents()
 
 
@@ -100,6 +105,7 @@ def at(view: CompareView, x: float, y: float) -> QPoint:
 
 
 def bars(view: CompareView) -> list[Bar]:
+    draw(view)
     layout = view.chart._state.layout
     return list(layout.bars_between(0, layout.height_px))
 
@@ -207,6 +213,7 @@ def test_a_budget_of_zero_is_no_budget(qtbot, view, options):
     with qtbot.waitSignal(options.budget_changed):
         view.budget_box.setValue(0.0)
     assert options.budget_ms is None
+    draw(view)
     assert view.budget_box.text() == "no budget"
     assert not view.chart.budget_line.isVisible()
     assert view.summary.text().startswith("resnet50: fastest 5 ms on RTX3090")
@@ -235,6 +242,7 @@ def test_the_budget_line_can_be_dragged(monkeypatch, view, options):
     assert len(told) == 1
     assert told[0] == pytest.approx(60.0, abs=1.0)
     assert view.budget_box.value() == told[0]
+    draw(view)
     assert view.chart.budget_line.value() == pytest.approx(told[0])
 
 

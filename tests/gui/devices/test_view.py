@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.devices import library
 from ctm_gui.devices.view import COMPARISON_PAGE, PROFILE_PAGE, DevicesView
 from ctm_gui.targets.tree_model import TargetsTreeModel
 from ctm_gui.widgets.theme import DARK
@@ -22,6 +24,7 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device
 from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS
+from predictor.devices.form import FormFields
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import open_history
 from predictor.services.models.ingestion import IngestionWorker
@@ -105,7 +108,7 @@ def test_the_header_names_what_a_prediction_lacks(own: DevicesView, qtbot: QtBot
     assert "Add the Memory bandwidth to predict without probing." in header.warnings.toolTip()
     own.form.set_value("dram_bw_gbps", before)
     assert header.warnings.text() == ""
-    own.show_device("hailo-15l")
+    own.show_device("exynos-2200-npu")
     assert "Add the INT8 peak to predict without probing." in header.warnings.toolTip()
 
 
@@ -128,6 +131,27 @@ def test_a_device_that_is_asked_for_while_the_view_is_built_is_shown(
     assert view.list.current_key() == "rpi5"
     assert view.form_view.texts["id"].text() == "rpi5"
     assert view.form_view.fields["clock_mhz"].value.text() == "2400"
+
+
+def test_letters_do_not_sort_the_devices_anew(
+    own: DevicesView, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sorted_ = []
+    monkeypatch.setattr(library, "_order", lambda entry: sorted_.append(entry) or entry.key)
+    type_over(qtbot, own.form_view.fields["clock_mhz"].value, "1200")
+    type_over(qtbot, own.form_view.texts["name"], "My board")
+    assert own.form.fields.values["clock_mhz"] == "1200"
+    assert not sorted_
+    own.header.duplicate_button.click()
+    qtbot.waitUntil(lambda: bool(sorted_))
+
+
+def test_a_form_leaves_none_of_its_steps_behind(own: DevicesView, qtbot: QtBot) -> None:
+    type_over(qtbot, own.form_view.fields["clock_mhz"].value, "98765")
+    forms = [each for each in gc.get_objects() if isinstance(each, FormFields)]
+    texts = {form.values.get("clock_mhz") for form in forms}
+    assert "98765" in texts
+    assert not {"9", "98", "987", "9876"} & texts
 
 
 def test_the_search_box_finds_by_any_word(view: DevicesView, qtbot: QtBot) -> None:

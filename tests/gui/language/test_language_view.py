@@ -107,16 +107,16 @@ def test_a_decoder_in_onnx_opens_the_tab_and_is_a_model_too(
     path = tmp_path / "decoder.onnx"
     decoders.save(decoders.in_int8_cache(decoders.genai(Size()).model()), path)
     window.open_paths([str(path)])
-    qtbot.waitUntil(lambda: workspace.language.state.model is not None, timeout=SETTLE_MS)
+    qtbot.waitUntil(lambda: workspace.language.entry is not None, timeout=SETTLE_MS)
     assert window.page.id == "language"
-    asked = workspace.language.state.request
+    asked = workspace.language.request
     assert (asked.weights, asked.kv_precision) == ("fp16", "int8")
     assert workspace.language.size.startswith("decoder: ")
     assert len(workspace.shelf.entries) == 1
     workspace.undo_stack.undo()
     workspace.shelf.read_again(0)
     qtbot.waitUntil(lambda: workspace.settled, timeout=SETTLE_MS)
-    assert workspace.language.state.model is None
+    assert workspace.language.entry is None
 
 
 def test_another_run_is_predicted_and_undone(
@@ -174,8 +174,8 @@ def test_model_run_and_rates_come_back_in_the_next_session(
     first = start(make_application, qtbot, config)
     first.workspace.selection.select(["rpi5"], selected=True)
     presenter = first.workspace.language
-    qtbot.waitUntil(lambda: presenter.state.model is not None)
-    presenter.ask(replace(presenter.state.request, prompt=64), "Prompt 64")
+    qtbot.waitUntil(lambda: presenter.entry is not None)
+    presenter.ask(replace(presenter.request, prompt=64), "Prompt 64")
     presenter.set_measured(first.workspace.selection.catalogue.by_id["rpi5"], 2.5)
     settle(qtbot, presenter)
     kept = presenter.state, presenter.measured
@@ -327,7 +327,7 @@ def test_a_report_without_a_ticked_target_says_so(
     # It was open already, or the last target went while it was opened.
     report = ReportPresenter(workspace.recorder, window)
     subject = ReportSubject(
-        comparison=workspace.comparison, unit=LatencyUnit.MS, language=presenter.run()
+        comparison=workspace.comparison, unit=LatencyUnit.MS, language=presenter.runs()
     )
     with qtbot.waitSignal(report.failed, timeout=SETTLE_MS) as failed:
         report.start(subject)
@@ -354,7 +354,7 @@ def test_a_wrong_file_is_a_message(
     with qtbot.assertNotEmitted(workspace.opened):  # it is no recent file
         window.open_paths([str(path)])
         qtbot.waitUntil(lambda: bool(workspace.messages.messages), timeout=SETTLE_MS)
-    assert workspace.language.state.model is None
+    assert workspace.language.entry is None
     assert words in workspace.messages.messages[-1].text
 
 
@@ -370,13 +370,13 @@ def test_a_gguf_file_is_read_off_the_thread_and_names_its_format(
     tensors = tensors_of(TINY, weight_format("q5_k_m"))
     path = write_gguf(tmp_path / "x.gguf", llama_fields(TINY, general__file_type=17), tensors)
     window.open_paths([str(path)])
-    assert presenter.state.model is not None
-    assert presenter.state.model.path != str(path)
+    assert presenter.entry is not None
+    assert presenter.entry.path != str(path)
     qtbot.waitUntil(lambda: box.currentText() == "auto: q5_k_m", timeout=SETTLE_MS)
-    assert presenter.state.request.weights == ""
+    assert presenter.request.weights == ""
     choose(view, "weights", "q8_0")
     settle(qtbot, presenter)
-    assert presenter.state.request.weights == "q8_0"
+    assert presenter.request.weights == "q8_0"
     choose(view, "weights", box.itemText(0))
     settle(qtbot, presenter)
     assert set(cells(view, "weights")) == {"q5_k_m"}
@@ -391,11 +391,10 @@ def test_the_report_has_the_language_model_without_any_other(
     qtbot: QtBot,
 ) -> None:
     assert window.actions_by_id["report"].isEnabled()
-    run = presenter.run()()
-    assert run is not None
+    (run,) = presenter.runs()()
     assert run.results == presenter.results
     report = ReportPresenter(workspace.recorder, window)
-    unit, language = LatencyUnit.MS, presenter.run()
+    unit, language = LatencyUnit.MS, presenter.runs()
     report.start(ReportSubject(comparison=workspace.comparison, unit=unit, language=language))
     qtbot.waitUntil(lambda: report.draft is not None, timeout=SETTLE_MS)
     assert report.draft is not None
@@ -418,12 +417,12 @@ def test_the_open_model_stands_in_the_list_of_models(
 
     window.show_page("compare")
     panel.set_current_row(-1)
-    panel.select_language()
+    panel.select_language(workspace.language.current_path)
     assert window.tabs.currentWidget().isAncestorOf(view)
 
     panel.remove_selected()
     settle(qtbot, workspace.language)
-    assert workspace.language.state.model is None
+    assert workspace.language.entry is None
     assert rows.model().rowCount() == 0
     workspace.undo_stack.undo()
     assert rows.model().rowCount() == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -10,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
-from ctm_gui.tasks.turns import in_turns
+from ctm_gui.tasks.turns import NextTurn, in_turns
 
 
 @pytest.fixture
@@ -78,3 +79,33 @@ def test_a_failure_ends_its_own_work_alone(qtbot: QtBot, log: list[str]) -> None
         wait(qtbot, owner)
     assert log == ["a0", "a1"]
     assert [kind for kind, *_ in failures] == [ValueError]
+
+
+def test_one_piece_has_a_turn_of_its_own_however_often_it_is_asked(
+    qtbot: QtBot, log: list[str]
+) -> None:
+    owner = QObject()
+    pieces = [NextTurn(partial(log.append, name), owner) for name in "abc"]
+    in_turns(stretches(log, "w", 1), owner)
+    for piece in pieces:
+        piece.start()
+    pieces[0].start()
+    pieces[1].stop()
+    timer = QTimer(owner, interval=0)
+    timer.timeout.connect(lambda: log.append("-"))
+    timer.start()
+    qtbot.waitUntil(lambda: "c" in log)
+    works = [entry for entry in log if entry != "-"]
+    assert works == ["w0", "a", "c"]
+    places = [log.index(entry) for entry in works]
+    assert all(after - before > 1 for before, after in pairwise(places))
+    assert not pieces[0].is_waiting
+
+
+def test_a_piece_goes_with_its_owner_and_others_go_on(qtbot: QtBot, log: list[str]) -> None:
+    first, second = QObject(), QObject()
+    NextTurn(partial(log.append, "a"), first).start()
+    NextTurn(partial(log.append, "b"), second).start()
+    delete(first)
+    qtbot.waitUntil(lambda: bool(log))
+    assert log == ["b"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from predictor.services.generation.records import GenerationRequest
 from predictor.services.serving.records import Limits
 from tests.support.networks import decoders
 from tests.support.networks.decoders import Size
+from tests.support.public_models import CONFIGS
 
 DISTILBERT = resources_dir() / "samples" / "distilbert-base.onnx"
 
@@ -82,15 +83,68 @@ def test_a_decoder_in_onnx_is_the_language_model_of_the_next_session_too(
     path = tmp_path / "decoder.onnx"
     decoders.save(decoders.genai(Size()).model(), path)
     first = start(path)
-    qtbot.waitUntil(lambda: first.workspace.language.state.model is not None)
+    qtbot.waitUntil(lambda: first.workspace.language.entry is not None)
     first.workspace.language.ask_load(8.0, Limits(500.0, None), "A Load")
     first.window.close()
     first.close()
     second = start()
-    qtbot.waitUntil(lambda: second.workspace.language.state.model is not None)
+    qtbot.waitUntil(lambda: second.workspace.language.entry is not None)
     assert second.workspace.language.state == first.workspace.language.state
-    assert second.workspace.language.state.load.rate_per_s == 8.0
+    assert second.workspace.language.state.rate_per_s == 8.0
     assert second.workspace.undo_stack.count() == 0
+
+
+def test_several_language_models_come_back_with_their_formats_and_the_one_that_was_shown(
+    qtbot: QtBot, start: Start, tmp_path: Path
+) -> None:
+    paths = [tmp_path / "decoder.onnx", *(tmp_path / name / "config.json" for name in ("a", "b"))]
+    decoders.save(decoders.genai(Size()).model(), paths[0])
+    for path in paths[1:]:
+        path.parent.mkdir()
+        path.write_text(json.dumps(CONFIGS["Qwen2-0.5B"][0]), encoding="utf-8")
+    first = start(*paths)
+    language = first.workspace.language
+    qtbot.waitUntil(lambda: len(language.state.entries) == 3)
+    language.show(str(paths[1]))
+    language.ask(replace(language.request, prompt=64, weights="q8_0"), "Weights")
+    first.window.close()
+    first.close()
+    second = start().workspace.language
+    qtbot.waitUntil(lambda: len(second.state.entries) == 3)
+    assert second.current_path == str(paths[1])
+    assert second.request.weights == "q8_0"
+    assert second.state.run == language.state.run
+    formats = {entry.path: entry.weights for entry in language.state.entries}
+    assert {entry.path: entry.weights for entry in second.state.entries} == formats
+    assert [e.path for e in second.state.entries] == [e.path for e in language.state.entries]
+
+
+def test_the_one_language_model_of_a_former_version_is_opened(
+    qtbot: QtBot, start: Start, tmp_path: Path
+) -> None:
+    path = tmp_path / "a" / "config.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(CONFIGS["Qwen2-0.5B"][0]), encoding="utf-8")
+    settings = Settings(tmp_path / "window.ini")
+    run = asdict(GenerationRequest(prompt=64, weights="q8_0"))
+    load = {"rate_per_s": 2.0, "first_ms": None, "token_ms": 30.0}
+    settings.set(table.LANGUAGE, json.dumps({"path": str(path), "run": run, "load": load}))
+    settings.sync()
+    language = start().workspace.language
+    qtbot.waitUntil(lambda: language.entry is not None)
+    assert (language.current_path, language.request.prompt) == (str(path), 64)
+    assert language.request.weights == "q8_0"
+    assert (language.state.rate_per_s, language.state.limits.token_ms) == (2.0, 30.0)
+
+
+@pytest.mark.parametrize("models", [[], "x", [1], [{"path": 1}], [{"path": "a", "run": {}}]])
+def test_language_models_of_a_damaged_session_are_none(
+    start: Start, tmp_path: Path, models: object
+) -> None:
+    settings = Settings(tmp_path / "window.ini")
+    settings.set(table.LANGUAGE, json.dumps({"models": models}))
+    settings.sync()
+    assert start().workspace.language.entry is None
 
 
 @pytest.mark.parametrize("load", [None, {"rate_per_s": "8"}, {"rate_per_s": -1}, [1]])
@@ -105,7 +159,7 @@ def test_a_load_of_a_damaged_session_is_none(
     settings.set(table.MODELS, remembered_models([ModelEntry(id=1, path=str(path))]))
     settings.sync()
     workspace = start().workspace
-    qtbot.waitUntil(lambda: workspace.language.state.model is not None)
+    qtbot.waitUntil(lambda: workspace.language.entry is not None)
     state = workspace.language.state
     assert (state.rate_per_s, state.limits.first_ms) == (None, None)
 
@@ -119,7 +173,7 @@ def test_a_language_model_that_has_gone_says_so(qtbot: QtBot, start: Start, tmp_
     workspace = start().workspace
     qtbot.waitUntil(lambda: bool(workspace.messages.messages))
     assert "gone" in workspace.messages.messages[-1].text
-    assert workspace.language.state.model is None
+    assert workspace.language.entry is None
 
 
 def test_the_session_is_kept_while_the_program_runs(

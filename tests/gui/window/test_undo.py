@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QUndoStack
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings, undo
@@ -65,6 +69,24 @@ def test_digits_of_a_batch_are_one_step(
     selection.set_what_if(device, WhatIf(batch=16))
     workspace.undo_stack.undo()
     assert selection.what_ifs == {device.id: WhatIf(batch=8)}
+
+
+def test_letters_that_are_typed_leave_nothing_behind(qapp: QApplication) -> None:
+    class Text:
+        pass
+
+    texts = [Text() for _ in range(20)]
+    alive = [weakref.ref(text) for text in texts]
+    stack, shown = QUndoStack(), list[Text]()
+    for before, after in pairwise(texts):
+        undo.push_change(stack, "Type", shown.append, after, before, typed="field")
+    del before, after
+    shown.clear()
+    texts.clear()
+    gc.collect()
+
+    assert stack.count() == 1
+    assert [place for place, text in enumerate(alive) if text() is not None] == [0, 19]
 
 
 def test_a_reset_is_one_step(workspace: Workspace) -> None:

@@ -51,6 +51,7 @@ def test_a_processor_with_clusters_is_of_the_order_of_its_fastest() -> None:
         "precision": "arm x ncnn x fp32",
         "order": "arm out of order",
         "maker": "",
+        "sets": "",
     }
     assert groups_of(target(clusters=(SMALL, BIG)))["order"] == "arm in order"
     assert groups_of(target(clusters=(SMALL,), architecture="cortex-a76"))["order"] == (
@@ -69,7 +70,18 @@ def test_a_gpu_has_no_order() -> None:
         "precision": "nvidia x pytorch x amp_fp16",
         "order": "",
         "maker": "",
+        "sets": "",
     }
+
+
+def test_arm_nn_is_told_apart_by_the_sets_that_it_has_kernels_for() -> None:
+    plain, halves = (
+        groups_of(target(runtime="armnn", architecture=design))["sets"]
+        for design in ("cortex-a53", "cortex-a76")
+    )
+    assert plain == "arm x armnn with none"
+    assert halves == "arm x armnn with fp16+dotprod"
+    assert not groups_of(target(architecture="cortex-a76"))["sets"]
 
 
 def test_mobile_gpus_and_accelerators_are_told_apart_by_who_designed_them() -> None:

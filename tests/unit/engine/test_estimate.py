@@ -38,6 +38,7 @@ from tests.support.estimates import (
     MEASURED,
     NEAR,
     PROBED,
+    SCALES,
     SHIPPED,
     blind_engine,
     every_target,
@@ -588,7 +589,9 @@ def test_intervals_of_the_engine_are_factors_on_the_deviation() -> None:
     """Over the latency they are exp(wide times deviation), and under it by as much."""
     graph, target = samples()["mobilenetv2-1.0-224"], board("mine")
     estimate = read_estimate(SHIPPED / ESTIMATE)
-    estimate = replace(estimate, evidence=Evidence.nothing(estimate.evidence.scales))
+    evidence = estimate.evidence
+    nothing = Evidence.nothing(evidence.scales, evidence.covariance)
+    estimate = replace(estimate, evidence=nothing)
     estimates = estimate.of([target])
     deviation = estimate.predict(graph, estimates).deviation
 
@@ -745,6 +748,45 @@ def test_a_network_counts_as_like_ones_of_the_class_where_silicon_was_measured()
     assert estimate.share(graph, known, np.array([0, 1])) == pytest.approx([1.0] * 3)
     own = estimate.fitted(unseen, [graph] * 5, latency_ms(plain, graph, [unseen]) * ratio[0])
     assert own.fit.mean == pytest.approx(np.zeros(1 + PARTS), abs=1e-9)
+
+
+def test_effects_of_kinds_of_products_count_by_their_shares() -> None:
+    """All products of the graph are of one kind, on which the target deviates by 0.4 in ln."""
+    graph = make_graph([Op(macs=10**9, weights=8, columns=8)])
+    directions = Products.of(graph).of_kinds[:, None] * [[1.0, 0.5]]
+    shape = np.append(np.zeros(PARTS), [0.3, 0.2])
+    covariance = np.diag(np.append(np.full(PARTS, 0.27), [0.04, 0.01]))
+    evidence = replace(evidence_of([TARGET], [0.0], [5], shape), covariance=covariance)
+    asked = [TARGET, other_device("unseen")]
+    estimate = replace(small_estimate(evidence), directions=directions)
+    plain = latency_ms(small_estimate(evidence_of([TARGET], [0.0], [5])), graph, asked)
+
+    assert latency_ms(estimate, graph, asked) == pytest.approx(plain * [np.exp(0.4), 1.0])
+    known = estimate.of(asked)
+    one = known.take(np.array([0]))
+    assert estimate.operator_ms(graph, one).sum() == pytest.approx(plain[0] * np.exp(0.4))
+    assert estimate.explain(graph, one, 0.0).attention.network == pytest.approx(np.exp(0.4))
+    views = make_graph([Op(read=10**9)])  # without products
+    rest, whole = (estimate.predict(each, known).shared[1] for each in (views, graph))
+    assert rest[-2:] == pytest.approx([0.0, 0.0])
+    assert whole[-1] / whole[-2] == pytest.approx(0.5 * 0.1 / 0.2)
+
+
+def test_own_measurements_tell_effects_of_kinds_of_products() -> None:
+    """Networks of one kind are twice as slow as those of the other: between them is ln 2."""
+    narrow, wide = (make_graph([Op(macs=10**11, weights=8, columns=at)]) for at in (4, 4096))
+    kinds = np.stack([Products.of(graph).of_kinds for graph in (narrow, wide)])
+    covariance = np.diag(np.append(np.full(PARTS, 1e-9), [4.0]))
+    evidence = Evidence.nothing(SCALES, covariance)
+    estimate = replace(small_estimate(evidence), directions=(kinds[0] - kinds[1])[:, None])
+    plain = np.concatenate([latency_ms(estimate, graph, [TARGET]) for graph in (narrow, wide)])
+
+    own = estimate.fitted(TARGET, [narrow, wide] * 20, np.tile(plain * [2.0, 1.0], 20))
+
+    assert own.fit.mean[-1] == pytest.approx(np.log(2.0) / 2, rel=0.02)
+    known = estimate.of([TARGET], [own])
+    after = [estimate.predict(graph, known).latency_ms[0] for graph in (narrow, wide)]
+    assert after == pytest.approx(plain * [2.0, 1.0], rel=0.02)
 
 
 @pytest.mark.parametrize("factor", [0.3, 1.0, 4.0])

@@ -36,6 +36,7 @@ _PRIORS: Final = {
     "precision": (0.2, 0.15, 0.0, 0.0),
     "order": (0.2, 0.15, 0.15, 0.0),
     "maker": (0.35, 0.2, 0.15, 0.0),
+    "sets": (0.35, 0.2, 0.0, 0.0),
 }
 _OF_PRODUCTS: Final = [TERMS.index("arithmetic"), TERMS.index("block")]
 _MISFIT: Final = 0.2  # of the form to a network, in ln

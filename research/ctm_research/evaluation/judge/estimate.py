@@ -33,6 +33,7 @@ from ctm_research.evaluation.judge.term_times import (
 from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.calibration.network_deviations import NetworkDeviations
+from predictor.calibration.product_kinds import PRODUCT_KINDS, main_directions
 from predictor.calibration.target_fit import SHAPE, TargetFit
 from predictor.calibration.unknowns import MeasuredKinds, widening
 from predictor.core.records import Target
@@ -50,6 +51,8 @@ _LEAST_NETWORKS: Final = 4  # of a target that tells of shapes and networks
 _USUAL_TARGETS: Final = 50.0  # that the usual covariance of shapes counts as
 _CROWDED: Final = 0.7  # targets of one silicon in a class together count as so much less
 _ROUNDS: Final = 4
+_OF_PRODUCTS: Final = 0.07  # standard deviation in ln of the effects of compositions
+_DIRECTIONS: Final = 12  # of compositions: 98.6 % of how networks differ
 _MOST_READ: Final = 120  # networks of a target: more tell no more
 _EARLY_START: Final = 2.5  # time of a start of an early version, over one of today
 # The likeliest on silicon left out in inner folds.
@@ -61,6 +64,7 @@ class Learned(Enum):
 
     OPERATORS = "factors of operators"
     NETWORKS = "deviations of networks"
+    PRODUCTS = "effects of kinds of products"
     COVARIANCE = "covariance of shapes"
 
 
@@ -131,7 +135,6 @@ class EstimateEngine:
         over = judged.log_latency - over
         level = _levels(judged, train[np.isin(train, judged.rows)], over)
         of_class = np.exp(_level_of(judged, level))[judged.target[judged.rows], None]
-        nothing = Evidence.nothing(SCALES)
         measured = MeasuredKinds.of(
             [self._targets[place] for place in np.unique(judged.target[train]).tolist()]
         )
@@ -142,7 +145,9 @@ class EstimateEngine:
             efficiencies=replace(bare, level=level),
             operators=factors,
             networks=NetworkDeviations.nothing(),
-            evidence=nothing,
+            directions=np.empty((PRODUCT_KINDS, 0)),
+            compositions=np.empty((int(judged.network.max()) + 1, 0)),
+            evidence=Evidence.nothing(SCALES),
             measured=measured,
             keys=Keys.of(self._targets),
             ahead=self._ahead,
@@ -154,6 +159,8 @@ class EstimateEngine:
         if Learned.NETWORKS in self.learned:
             fitted = self._with_networks(fitted, train)
             fitted = fitted.with_covariance(train) if has_covariance else fitted
+        if Learned.PRODUCTS in self.learned:
+            fitted = self._with_products(fitted, train)
         return replace(fitted, evidence=fitted.evidence_of(train))
 
     def _wider(self, measured: MeasuredKinds) -> Floats:
@@ -181,6 +188,20 @@ class EstimateEngine:
         networks = self._networks.fit(*fitted.apart(train))
         of_rows = np.exp(self._networks.of_rows(networks, self._judged.rows))[:, None]
         return replace(fitted, parts=fitted.parts * of_rows, networks=networks)
+
+    def _with_products(self, fitted: FittedEstimate, train: Rows) -> FittedEstimate:
+        """Return the estimate with effects of the compositions of networks."""
+        shares = self._networks.compositions()
+        known = np.unique(self._judged.network[train])
+        directions = main_directions(shares[known], _DIRECTIONS)
+        of_products = _OF_PRODUCTS**2 * np.eye(directions.shape[1])
+        covariance = block_diagonal(fitted.evidence.covariance, of_products)
+        return replace(
+            fitted,
+            directions=directions,
+            compositions=shares @ directions,
+            evidence=Evidence.nothing(SCALES, covariance),
+        )
 
     def _change(self, factors: OperatorFactors) -> Change:
         """Return the change of the operators' times by their factors.
@@ -212,6 +233,8 @@ class FittedEstimate:
         efficiencies: of groups of targets.
         operators: factors of single operators; None for an estimate without.
         networks: deviations of networks, which the parts have and the cautious ones have not.
+        directions: float64 [PRODUCT_KINDS, R], in which kinds of products deviate on a target.
+        compositions: float64 [N, R], of the products of the networks of the corpus along them.
         evidence: of the targets in training.
         measured: what these targets are.
         keys: of all targets.
@@ -225,6 +248,8 @@ class FittedEstimate:
     efficiencies: Efficiencies
     operators: OperatorFactors | None
     networks: NetworkDeviations
+    directions: Floats
+    compositions: Floats
     evidence: Evidence
     measured: MeasuredKinds
     keys: Keys
@@ -250,9 +275,9 @@ class FittedEstimate:
             )
             if own is not None:
                 latency_ms = np.exp(self.judged.log_latency[own])
-                fit = fit.measured(self._of(self.parts, own), latency_ms)
+                fit = fit.measured(self._of(self.parts, own), latency_ms, self._composition(own))
             parts = self._of(self.parts if is_known else self.cautious, rows[mine])
-            logs[mine], variance = fit.predicted(parts)
+            logs[mine], variance = fit.predicted(parts, self._composition(rows[mine]))
             deviation[mine] = np.sqrt(variance + SHAPE.network**2)
         return Predicted(logs, deviation)
 
@@ -293,7 +318,7 @@ class FittedEstimate:
                 targets.append(target)
                 networks.append(len(rows))
         if not fits:
-            return replace(Evidence.nothing(SCALES), covariance=self.evidence.covariance)
+            return Evidence.nothing(SCALES, self.evidence.covariance)
         seen = np.array(targets)
         means = np.array([fit.mean for fit in fits])
         return Evidence(
@@ -308,8 +333,7 @@ class FittedEstimate:
 
     def with_covariance(self, train: Rows) -> FittedEstimate:
         """Return the estimate, nothing measured, with the likelier covariance of shapes."""
-        nothing = Evidence.nothing(SCALES)
-        return replace(self, evidence=replace(nothing, covariance=self._covariance(train)))
+        return replace(self, evidence=Evidence.nothing(SCALES, self._covariance(train)))
 
     def _covariance(self, train: Rows) -> Floats:
         """Return the covariance of the shapes of some measurements' targets, float64 [P, P].
@@ -317,11 +341,7 @@ class FittedEstimate:
         A step of expectation and maximisation; the usual covariance counts as some targets.
         """
         judged = self.judged
-        fits = [
-            (target, fit)
-            for target, fit, rows, _ in self._fits(train)
-            if len(rows) >= _LEAST_NETWORKS
-        ]
+        fits = [(target, fit) for target, fit, *_ in self._fits(train, _LEAST_NETWORKS)]
         targets = np.array([target for target, _ in fits], np.int64)
         _, of_target = np.unique(
             np.stack([judged.silicon[targets], judged.klass[targets]]), axis=1, return_inverse=True
@@ -341,14 +361,19 @@ class FittedEstimate:
         Level and shape of the target are those of all its networks.
         """
         rows, apart = [np.empty(0, np.int64)], [np.empty(0)]
-        for _, fit, mine, logs in self._fits(train):
-            if len(mine) >= _LEAST_NETWORKS:
-                rows.append(mine)
-                apart.append(logs - fit.predicted(self._of(self.parts, mine))[0])
+        for _, fit, mine, logs in self._fits(train, _LEAST_NETWORKS):
+            rows.append(mine)
+            parts, composition = self._of(self.parts, mine), self._composition(mine)
+            apart.append(logs - fit.predicted(parts, composition)[0])
         return np.concatenate(rows), np.concatenate(apart)
 
-    def _fits(self, train: Rows) -> Iterator[tuple[int, TargetFit, Rows, Floats]]:
-        """Yield each target with its fit, a row of each network and their ln(latency in ms)."""
+    def _fits(self, train: Rows, least: int = 1) -> Iterator[tuple[int, TargetFit, Rows, Floats]]:
+        """Yield each target with its fit, a row of each network and their ln(latency in ms).
+
+        Args:
+            train: rows.
+            least: number of networks of a target.
+        """
         judged = self.judged
         train = train[np.isin(train, judged.rows)]
         # Repeats, and runs on hosts that nobody tells apart, are one measurement.
@@ -358,16 +383,33 @@ class FittedEstimate:
         once, _ = numbered(judged.target[rows], judged.network[rows])
         order = np.random.default_rng(0).permutation(once)
         for target, mine in members(judged.target[rows[order]]):
+            if len(mine) < least:
+                continue
             read = order[mine[:_MOST_READ]]
             prior = TargetFit.prior(
                 covariance=self.evidence.covariance, ahead=bool(self.ahead[target])
             )
-            fit = prior.measured(self._of(self.parts, rows[read]), np.exp(logs[read]))
+            fit = prior.measured(
+                self._of(self.parts, rows[read]),
+                np.exp(logs[read]),
+                self._composition(rows[read]),
+            )
             yield target, fit, rows[order[mine]], logs[order[mine]]
+
+    def _composition(self, rows: Rows) -> Floats:
+        return self.compositions[self.judged.network[rows]]
 
     def _of(self, parts: Floats, rows: Rows) -> Floats:
         of_rows: Floats = parts[np.searchsorted(self.judged.rows, rows)]
         return of_rows
+
+
+def block_diagonal(first: Floats, second: Floats) -> Floats:
+    """Return a matrix of two blocks, float64 [A + C, B + D] of [A, B] and [C, D]."""
+    blocks = np.zeros((len(first) + len(second), first.shape[1] + second.shape[1]))
+    blocks[: len(first), : first.shape[1]] = first
+    blocks[len(first) :, first.shape[1] :] = second
+    return blocks
 
 
 def with_likely_threads(judged: Judged) -> list[Target]:

@@ -12,6 +12,7 @@ from ctm_research.evaluation.judge.judged import Judged, Rows
 from ctm_research.evaluation.judge.term_times import DistinctOperators
 from predictor.calibration.efficiencies import groups_of
 from predictor.calibration.network_deviations import NetworkDeviations, Products
+from predictor.calibration.product_kinds import PRODUCT_KINDS
 
 _NETWORK: Final = 0.12  # standard deviation in ln of what like networks share
 _ONE_SILICON: Final = 0.12  # of a network on one silicon about it
@@ -36,6 +37,15 @@ class NetworkTraining:
         graphs = judged.graph[rows[first]]
         self._products = [_products(judged, operators, int(graph)) for graph in graphs.tolist()]
         self._classes = [groups_of(target)["class"] for target in judged.targets]
+
+    def compositions(self) -> Floats:
+        """Return the shares of kinds of products of all networks, float64 [N, PRODUCT_KINDS].
+
+        Those of networks that are not judged are 0.
+        """
+        shares = np.zeros((int(self._judged.network.max()) + 1, PRODUCT_KINDS))
+        shares[self._networks] = [each.of_kinds for each in self._products]
+        return shares
 
     def fit(self, rows: Rows, apart: Floats) -> NetworkDeviations:
         """Return the deviations of networks that measurements tell.

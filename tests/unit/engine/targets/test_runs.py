@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+from onnxruntime.quantization import QuantFormat
 
+from benchmarks.quantised_files import NETWORKS, RUNS, float_file, quantised
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.devices.catalogue import shipped_devices
 from predictor.graph.ingest import ingest
@@ -19,20 +20,6 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from tests.support.estimates import shipped_engine
 from tests.support.explanations import explanation_of
-from tests.support.golden_formats import unpacked
-
-NETWORKS = ("resnet18", "mobilenet_v2")
-RUNS = (("rpi4", "onnxruntime"), ("rpi4", "tflite"), ("rtx3060", "tensorrt"))
-
-
-class Image(CalibrationDataReader):
-    def __init__(self) -> None:
-        self._images: Iterator[dict[str, np.ndarray]] = iter(
-            [{"input.1": np.linspace(0, 1, 150_528, dtype=np.float32).reshape(1, 3, 224, 224)}]
-        )
-
-    def get_next(self) -> dict[str, np.ndarray] | None:
-        return next(self._images, None)
 
 
 @pytest.fixture(params=NETWORKS)
@@ -44,19 +31,15 @@ def forms(request: pytest.FixtureRequest) -> Mapping[str, OperatorGraph]:
 @cache  # no fixture of a module: tests of both networks come mixed, and each change makes it anew
 def forms_of(network: str) -> Mapping[str, OperatorGraph]:
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        path = unpacked(f"{network}.onnx.xz", folder)
-        graphs = {"float": ingest(str(path)).graph}
-        first = graphs["float"].names[graphs["float"].op_types.index("Conv")]
-        for form, layout, excluded in (
-            ("qdq", QuantFormat.QDQ, []),
-            ("operators", QuantFormat.QOperator, []),
-            ("partly", QuantFormat.QDQ, [first]),
-        ):
-            result = folder / f"{form}.onnx"
-            quantize_static(path, result, Image(), quant_format=layout, nodes_to_exclude=excluded)
-            graphs[form] = ingest(str(result)).graph
-    return graphs
+        path = float_file(network, Path(name))
+        graph = ingest(str(path)).graph
+        first = graph.names[graph.op_types.index("Conv")]
+        return {
+            "float": graph,
+            "qdq": quantised(path, QuantFormat.QDQ),
+            "operators": quantised(path, QuantFormat.QOperator),
+            "partly": quantised(path, QuantFormat.QDQ, (first,)),
+        }
 
 
 def device(device_id: str) -> Device:

@@ -107,7 +107,7 @@ def test_shares_add_up_in_the_order_shown():
 
 
 def test_the_cumulative_column_follows_order_and_filter(small_table):
-    grid = OperatorsGrid(small_table, LatencyUnit.MS)
+    grid = OperatorsGrid(OperatorSummary(small_table), LatencyUnit.MS)
     grid.sort(place(grid, "latency"), descending=True)
     cumulative = grid.columns[place(grid, "cumulative")]
     shown = [cumulative.text(grid.source(i)) for i in range(grid.count)]
@@ -119,7 +119,7 @@ def test_the_cumulative_column_follows_order_and_filter(small_table):
 
 
 def test_cells_are_written_for_people(small_table):
-    grid = OperatorsGrid(small_table, LatencyUnit.US)
+    grid = OperatorsGrid(OperatorSummary(small_table), LatencyUnit.US)
     cells = {column.key: column.text(0) for column in grid.columns}
     assert cells["number"] == "1"
     assert cells["shape"] == "1×64×56×56"
@@ -138,7 +138,7 @@ def test_shapes_sort_by_their_elements_and_names_by_their_numbers(make_table):
         latency_ms=[1.0] * 3,
         output_shapes=((9, 9), (100,), ()),
     )
-    grid = OperatorsGrid(table, LatencyUnit.MS)
+    grid = OperatorsGrid(OperatorSummary(table), LatencyUnit.MS)
     grid.sort(place(grid, "shape"))
     assert grid.order.tolist() == [2, 0, 1]
     grid.sort(place(grid, "name"))
@@ -147,7 +147,7 @@ def test_shapes_sort_by_their_elements_and_names_by_their_numbers(make_table):
 
 def test_a_rate_is_never_shown_for_one_operator(small_table):
     assert operator_unit(LatencyUnit.FPS) is LatencyUnit.MS
-    grid = OperatorsGrid(small_table, LatencyUnit.FPS)
+    grid = OperatorsGrid(OperatorSummary(small_table), LatencyUnit.FPS)
     assert grid.columns[place(grid, "latency")].title == "Latency (ms)"
 
 
@@ -159,7 +159,7 @@ def test_a_copy_holds_whole_counts_and_escaped_names(make_table):
         macs=np.array([123_456_789, 0]),
         bound_type=("—", "memory"),
     )
-    grid = OperatorsGrid(table, LatencyUnit.MS)
+    grid = OperatorsGrid(OperatorSummary(table), LatencyUnit.MS)
     read = list(csv.DictReader(io.StringIO(grid.as_csv(grid.order), newline="")))
     assert [line["Name"] for line in read] == ["a\\u202e\\x0ab", "'=x"]
     assert [line["MACs"] for line in read] == ["123456789", "0"]
@@ -178,7 +178,7 @@ def test_totals_tell_the_whole_and_the_part_shown(small_table):
 
 def test_a_model_without_any_time_has_shares_of_nothing(make_table):
     table = make_table(names=("a",), op_types=("View",), latency_ms=[0.0], bound_type=("—",))
-    grid = OperatorsGrid(table, LatencyUnit.MS)
+    grid = OperatorsGrid(OperatorSummary(table), LatencyUnit.MS)
     assert grid.bar_length(0) == 0.0
     assert OperatorSummary(table).type_times[0].share == 0.0
     assert percent(float("nan")) == "—"

@@ -49,6 +49,15 @@ def test_the_newest_are_read_and_all_are_counted(past: PastPredictions) -> None:
     assert content.predictions[0].prediction.device_id == "slow"
 
 
+def test_predictions_that_were_read_share_their_equal_texts(history: History) -> None:
+    history.record([NET], [dataclasses.replace(p, evidence="e" * 500) for p in predictions_of(NET)])
+    one, other = history.past.read(2).predictions
+    for name in ("model", "fingerprint", "engine", "evidence"):
+        assert getattr(one.prediction, name) is getattr(other.prediction, name)
+    assert one.settings_hash is other.settings_hash
+    assert one.settings is other.settings
+
+
 def test_tags_and_a_note_are_kept_with_a_prediction(past: PastPredictions) -> None:
     first, second = past.read(10).predictions
     past.mark(first.id, ["release  2 ", "Board", "board", ""], "  with the new cooler\n")

@@ -1,0 +1,218 @@
+"""The longest turn of the window's event loop in scenes with 20 000 predictions, 100 000 operators.
+
+A turn is what the window's thread computes, in processor time, between two beats of a timer of
+5 ms: it takes no key meanwhile. Each figure is the least of some rounds: a shared core lengthens a
+turn by its cold caches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer
+
+from benchmarks.common import Figure, add_arguments, report
+from benchmarks.large_model import turns, wait_until, write_chain
+from benchmarks.running_window import running_window
+from ctm_gui.application import Application
+from ctm_gui.widgets.theme import ThemeChoice
+
+STALL_LIMIT_MS = 50.0
+PREDICTIONS, OPERATORS = 20_000, 100_000
+_BEAT_MS = 5
+_REST_MS = 400  # a scene goes on after its last event: layouts, deferred painting
+
+Scene = Callable[[], object]
+
+
+class Turns(QObject):
+    """Measures the longest turn of the window's thread, in ms of processor time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.longest_ms = self.last_ms = 0.0
+        self._timer = QTimer(self, interval=_BEAT_MS)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._beat)
+
+    def start(self) -> None:
+        """Begin anew."""
+        self.longest_ms, self.last_ms = 0.0, time.thread_time() * 1e3
+        self._timer.start()
+
+    def _beat(self) -> None:
+        now_ms = time.thread_time() * 1e3
+        self.longest_ms = max(self.longest_ms, now_ms - self.last_ms)
+        self.last_ms = now_ms
+
+
+def _many(app: Application, folder: Path) -> Iterator[tuple[str, Scene]]:
+    """Yield the scenes with many predictions, each at the state that the one before leaves."""
+    workspace, window = app.workspace, app.window
+    devices = [device.id for device in workspace.selection.devices]
+    count = -(-PREDICTIONS // len(devices))
+    models = folder / "many"
+    models.mkdir()
+    for number in range(count):
+        write_chain(models / f"model{number:02}.onnx", 4 + number)
+    wait_until(lambda: workspace.settled)
+    window.central.focus_search()
+    window.open_paths([str(models)])
+    wait_until(lambda: workspace.settled and len(workspace.comparison.models) == count)
+    chosen = list(workspace.selection.selected_ids)
+
+    def settled() -> bool:
+        return workspace.settled and window.central.compare_tabs.settled
+
+    def tick(*, ticked: bool) -> None:
+        workspace.selection.select(devices, selected=ticked)
+        wait_until(settled)
+
+    def type_into(box: QObject, text: str) -> None:
+        for end in range(1, len(text) + 1):
+            box.setText(text[:end])  # type: ignore[attr-defined]
+            turns(60)
+
+    table, targets = window.central.compare_view.table, window.targets_panel
+    chart = window.central.compare_view.chart.rows_plot
+    yield "tick every target", lambda: tick(ticked=True)
+    yield "search in the targets", lambda: type_into(targets.search_box, "jetson orin nano")
+    yield "clear that search", lambda: targets.search_box.setText("")
+    yield "search in the predictions", lambda: type_into(table.search_box, "jetson orin nano")
+    yield "clear that one", lambda: table.search_box.setText("")
+    yield "sort", lambda: table.sort_by("device")
+    yield (
+        "scroll the chart",
+        lambda: _scroll(chart.scroll_bar),
+    )
+    yield "a budget", lambda: app.options.set_budget_ms(5.0)
+    yield "no budget", lambda: app.options.set_budget_ms(None)
+    yield "one tick less", lambda: workspace.selection.select(devices[:1], selected=False)
+    yield "one tick more", lambda: workspace.selection.select(devices[:1], selected=True)
+    yield "dark", lambda: app.use_theme(ThemeChoice.DARK)
+    yield "light", lambda: app.use_theme(ThemeChoice.LIGHT)
+    yield "the matrix", lambda: window.show_compared(1)
+    yield "back to the chart", lambda: window.show_compared(0)
+    yield "Choose", lambda: window.show_page("hardware")
+    yield "Answer again", lambda: window.show_page("compare")
+    yield "undo of a tick", window.undo
+    yield "untick every target", lambda: tick(ticked=False)
+    workspace.selection.select(chosen, selected=True)
+    workspace.shelf.remove(range(count))
+    wait_until(settled)
+
+
+def _large(app: Application, folder: Path) -> Iterator[tuple[str, Scene]]:
+    """Yield the scenes with a large model, each at the state that the one before leaves."""
+    workspace, window, path = app.workspace, app.window, folder / "large.onnx"
+    write_chain(path, OPERATORS)
+    central, explanation = window.central, window.central.explanation
+
+    def settled() -> bool:
+        return workspace.settled and explanation.settled and central.compare_tabs.settled
+
+    def opened() -> None:
+        window.open_paths([str(path)])
+        wait_until(lambda: bool(workspace.comparison.models) and settled())
+
+    def shown(page: str) -> None:
+        window.show_page(page)
+        wait_until(settled)
+
+    def other(place: int) -> None:
+        explanation.choose(0, place)
+        wait_until(settled)
+
+    table = central.operators_view.table
+    window.show_page("compare")
+    yield "open", opened
+    for page in ("operators", "graph", "timeline", "roofline", "attention"):
+        yield page, lambda page=page: shown(page)
+    for page in ("attention", "roofline", "timeline", "operators"):
+        window.show_page(page)
+        turns(_REST_MS)
+        for place in (1, 0):
+            yield f"another target in {page}", lambda place=place: other(place)
+    yield "sort by name", lambda: table.sort_by("name")
+    yield "search", lambda: table.search_box.setText("block123")
+    yield "scroll", lambda: _scroll(table.verticalScrollBar())
+    yield "dark", lambda: app.use_theme(ThemeChoice.DARK)
+    yield "light", lambda: app.use_theme(ThemeChoice.LIGHT)
+    yield "close", lambda: workspace.shelf.remove([0])
+
+
+def _scroll(bar: QObject) -> None:
+    for step in range(1, 11):
+        bar.setValue(bar.maximum() * step // 10)  # type: ignore[attr-defined]
+        turns(20)
+
+
+@contextmanager
+def _window() -> Iterator[tuple[Application, Path]]:
+    with tempfile.TemporaryDirectory() as name, running_window(Path(name)) as app:
+        yield app, Path(name)
+
+
+def _measured(part: str) -> dict[str, float]:
+    """Return the longest turn of each scene of a part, in ms."""
+    count, scenes = PARTS[part]
+    made: dict[str, float] = {}
+    of_turns = Turns()
+    with _window() as (app, folder):
+        for name, scene in scenes(app, folder):
+            turns(_REST_MS)
+            of_turns.start()
+            scene()
+            turns(_REST_MS)
+            what = f"{count}: {name}"
+            made[what] = max(made.get(what, 0.0), of_turns.longest_ms)
+    return made
+
+
+PARTS: dict[str, tuple[str, Callable[[Application, Path], Iterator[tuple[str, Scene]]]]] = {
+    "many": (f"{PREDICTIONS} predictions", _many),
+    "large": (f"{OPERATORS} operators", _large),
+}
+
+
+def _round() -> dict[str, float]:
+    """Return the figures of all parts, each in a window of a process of its own."""
+    made: dict[str, float] = {}
+    for part in PARTS:
+        command = [sys.executable, "-m", "benchmarks.window_scenes", "--part", part]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        made |= json.loads(done.stdout.splitlines()[-1])
+    return made
+
+
+def main() -> int:
+    """Print the figures; return 1 when one exceeds its limit."""
+    parser = ArgumentParser(description=__doc__)
+    add_arguments(parser, repeats=3)
+    parser.add_argument("--part", choices=PARTS, help="measure a part once, and print it as JSON")
+    options = parser.parse_args()
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    if options.part:
+        print(json.dumps(_measured(options.part)))
+        return 0
+    rounds = [_round() for _ in range(options.repeats)]
+    figures = [
+        Figure(what, min(one[what] for one in rounds), "ms", STALL_LIMIT_MS, "our target")
+        for what in rounds[0]
+    ]
+    title = "The longest turn of the window in scenes with much in it"
+    notes = [f"The least of {options.repeats} rounds each."]
+    return report("window_scenes", title, figures, options.output, notes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
