@@ -170,12 +170,12 @@ def turns(milliseconds: int) -> None:
         _next_event()
 
 
-def wait_until(done: Callable[[], bool]) -> None:
+def wait_until(done: Callable[[], bool], limit_ms: int = _WAIT_MS) -> None:
     """Run the window's events until something is so."""
-    deadline = QDeadlineTimer(_WAIT_MS)
+    deadline = QDeadlineTimer(limit_ms)
     while not done():
         if deadline.hasExpired():
-            raise SystemExit("the window did not come to rest in a minute")
+            raise SystemExit(f"the window did not come to rest in {limit_ms / 1e3:.0f} s")
         _next_event()
 
 

@@ -69,7 +69,7 @@ class Application:
         self.workspace.machine.is_automatic = self.settings.get(table.MEASURE)
         self._left_over = LogMessages(left_over.LOG, self.workspace.messages)
         self.options = remembered_options(self.settings)
-        self.window = MainWindow(self.workspace, self.settings, self.options)
+        self.window = MainWindow(self.workspace, self.settings, self.options, is_late=True)
         self.options.setParent(self.window)
         self._store = store
         self._first_frame: FirstFrame | None = None
@@ -119,7 +119,7 @@ class Application:
         # 30 to 170 ms each time.
         gc.freeze()
         GarbageTimer(self.window)
-        self._first_frame = FirstFrame(self.window, partial(self._start_work, tuple(models)))
+        self._first_frame = FirstFrame(self.window, partial(self._read_devices, tuple(models)))
         self.window.show()
 
     def use_theme(self, choice: ThemeChoice) -> None:
@@ -176,7 +176,17 @@ class Application:
             )
         )
 
+    def _read_devices(self, models: Sequence[str]) -> None:
+        """Read the files of the devices, which all else asks for, off the window's thread."""
+        catalogue, messages = self.workspace.selection.catalogue, self.workspace.messages
+        self.workspace.layouter.submit(
+            lambda _: catalogue.devices,
+            on_result=lambda _: self._start_work(models),
+            on_error=messages.error,
+        )
+
     def _start_work(self, models: Sequence[str]) -> None:
+        self.window.targets_panel.fill()
         self.workspace.start()
         self._later.start()
         left_over.remove_noted()

@@ -22,7 +22,6 @@ CONTENT = (
     "predictor.services.prediction.assumptions",
     "predictor.services.prediction.configurations",
     "predictor.services.history.changes",
-    "predictor.services.generation.document",
     "predictor.services.generation.probes",
     "predictor.services.generation.token_rates",
     "predictor.services.models.language",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, SignalInstance
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QKeySequence, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from ctm_gui.compare.answer_view import AnswerView
@@ -93,6 +93,7 @@ class CompareView(QWidget):
         self.chart = LatencyChart(options)
         self.save_button = save_button("latency", self.chart.save)
         self._chart_turn = NextTurn(self._show_chart, self)
+        self._paint_turn = NextTurn(lambda: self.chart.setUpdatesEnabled(True), self)
         self._arrange()
         self._connect()
         self._refresh()
@@ -142,6 +143,12 @@ class CompareView(QWidget):
     def rows(self) -> Sequence[PredictionRow]:
         """The rows that are shown."""
         return self._data.rows
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Paint the chart in a later turn than the table."""
+        super().showEvent(event)
+        self.chart.setUpdatesEnabled(False)
+        self._paint_turn.start()
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""

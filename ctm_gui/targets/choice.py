@@ -88,7 +88,8 @@ class TargetSelection(QObject):
     @property
     def selected_ids(self) -> tuple[str, ...]:
         """Ids of the checked devices, in the catalogue's order."""
-        return tuple(device.id for device in self.devices if device.id in self._selected)
+        # Not by the devices: a start reads the files of the checked ones alone.
+        return tuple(name for name in self.catalogue.by_id if name in self._selected)
 
     @property
     def selected(self) -> tuple[Device, ...]:
@@ -99,8 +100,7 @@ class TargetSelection(QObject):
         """
         return tuple(
             with_first(device, configuration)
-            for device in self.devices
-            if device.id in self._selected
+            for device in map(self.catalogue.by_id.__getitem__, self.selected_ids)
             for configuration in (self._predicted_first(device), *self.variants_of(device))
         )
 

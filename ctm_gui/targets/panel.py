@@ -86,6 +86,7 @@ class TargetsPanel(QWidget):
         shelf: of the models.
         ranking: of a device's configurations.
         strip: stands above the tree; None for nothing.
+        is_late: the tree is empty until ``fill``.
     """
 
     device_activated = Signal(str)
@@ -97,10 +98,13 @@ class TargetsPanel(QWidget):
         shelf: ModelShelf,
         ranking: ConfigurationRanking,
         strip: QWidget | None = None,
+        *,
+        is_late: bool = False,
     ) -> None:
         super().__init__()
         self.selection, self._shelf, self._ranking = selection, shelf, ranking
-        self.model = TargetsTreeModel(selection, self)
+        self.model = TargetsTreeModel(selection, self, is_late=is_late)
+        self._is_filled = not is_late
         self.heading = label(role="heading", wraps=False)
         self.search_box = SearchBox("Search device, phone, board…", "Search targets")
         self.search_box.textChanged.connect(self._on_filter)
@@ -121,12 +125,18 @@ class TargetsPanel(QWidget):
         self._show_counts()
         self._expand()
 
+    def fill(self) -> None:
+        """Show the devices, if they are not there yet."""
+        if not self._is_filled:
+            self._on_filter()
+
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
         self.search_box.focus()
 
     def tick(self, device_ids: Sequence[str]) -> None:
         """Check devices and go to the first of them; a search that leaves it out is cleared."""
+        self.fill()
         self.selection.select(device_ids, selected=True)
         first = device_ids[0]
         if not self.model.index_of(first).isValid():
@@ -152,6 +162,7 @@ class TargetsPanel(QWidget):
 
     def select_visible(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
+        self.fill()
         self.selection.select(self.model.visible_device_ids(), selected=selected)
 
     def _show_badges(self) -> None:
@@ -202,6 +213,7 @@ class TargetsPanel(QWidget):
         return tree
 
     def _on_filter(self) -> None:
+        self._is_filled = True
         checked_only = self.checked_only.isChecked()
         self.model.set_filter(self.search_box.text(), checked_only=checked_only)
         self._nothing.setVisible(not self.model.visible_device_ids())
@@ -209,6 +221,10 @@ class TargetsPanel(QWidget):
 
     def _on_devices(self) -> None:
         """Show other devices; open groups stay open, and the place that was looked at."""
+        if not self._is_filled:
+            self.fill()
+            self._show_counts()
+            return
         place = self.tree.verticalScrollBar().value()
         closed = {path for path, index in self.model.groups() if not self.tree.isExpanded(index)}
         self._on_filter()
@@ -259,7 +275,7 @@ class TargetsPanel(QWidget):
             self.device_activated.emit(device.id)
 
     def _show_counts(self) -> None:
-        checked, count = len(self.selection.selected_ids), len(self.selection.devices)
+        checked, count = len(self.selection.selected_ids), len(self.selection.catalogue.by_id)
         self.heading.setText(f"Targets ({checked} of {count})")
 
 

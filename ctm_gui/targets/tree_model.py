@@ -102,14 +102,21 @@ class TargetsTreeModel(QAbstractItemModel):
     This machine is the first row, above the groups. Pinned devices stand in a group of their own as
     well, and so do the products that a search names, the newest first, each with its devices.
     Checking a group checks the devices that are shown below it.
+
+    Args:
+        selection: of the devices.
+        parent: owner.
+        is_late: there are no rows before the first ``set_filter``, and no file of a device is read.
     """
 
-    def __init__(self, selection: TargetSelection, parent: QObject | None = None) -> None:
+    def __init__(
+        self, selection: TargetSelection, parent: QObject | None = None, *, is_late: bool = False
+    ) -> None:
         super().__init__(parent)
         self._selection = selection
         self._search = ""
         self._checked_only = False
-        self._root = self._build()
+        self._root = _Node("", None) if is_late else self._build()
         self._checked = frozenset(selection.selected_ids)
         selection.changed.connect(self._refresh_checks)
         selection.badges_changed.connect(self._refresh_badges)

@@ -69,6 +69,7 @@ class MainWindow(QMainWindow):
         settings: restored now, written at the end.
         options: unit, budget and theme of all views.
         pages: in the tabs, in their order.
+        is_late: the targets are empty until their ``fill``, as at a start.
     """
 
     theme_chosen = Signal(object)
@@ -81,6 +82,8 @@ class MainWindow(QMainWindow):
         settings: Settings,
         options: ViewOptions,
         pages: Sequence[Page] = PAGES,
+        *,
+        is_late: bool = False,
     ) -> None:
         super().__init__()
         self.workspace: Workspace = workspace
@@ -93,7 +96,7 @@ class MainWindow(QMainWindow):
         )
         self.machine_strip = MachineStrip(workspace.machine, workspace.selection)
         self.targets_panel = TargetsPanel(
-            workspace.selection, workspace.shelf, ranking, self.machine_strip
+            workspace.selection, workspace.shelf, ranking, self.machine_strip, is_late=is_late
         )
         self.message_list = MessageList(options, workspace.messages)
         self.status_line = StatusLine(options, workspace)

@@ -25,7 +25,7 @@ from ctm_gui.window.session import remember_targets, restore_targets
 from ctm_gui.window.workspace import Workspace
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
-from predictor.services.devices.catalogue import DEFAULT_DEVICE_IDS, Catalogue
+from predictor.services.devices.catalogue import DEFAULT_DEVICE_IDS, Catalogue, load_catalogue
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.targets import resolve_targets
 
@@ -103,6 +103,22 @@ def row_of(model: TargetsTreeModel, device_id: str) -> QModelIndex:
 
 def state(model: TargetsTreeModel, text: str) -> Qt.CheckState:
     return Qt.CheckState(find(model, text).data(CHECK))
+
+
+def test_the_tree_of_a_start_reads_no_file_of_a_device_until_it_is_filled(
+    qtbot: QtBot, shelf: ModelShelf, ranking: ConfigurationRanking
+) -> None:
+    catalogue = load_catalogue()
+    panel = TargetsPanel(TargetSelection(catalogue, ["rpi5"]), shelf, ranking, is_late=True)
+    qtbot.addWidget(panel)
+    panel.show()
+    assert panel.model.rowCount() == 0
+    assert panel.heading.text() == f"Targets (1 of {len(catalogue.by_id)})"
+    assert "devices" not in vars(catalogue)
+    panel.tick(["rtx4090"])  # by whoever asks for it before
+    assert panel.model.index_of("rtx4090").isValid()
+    panel.fill()
+    assert len(panel.model.visible_device_ids()) == len(catalogue.by_id)
 
 
 def test_the_tree_goes_by_family_and_vendor(panel: TargetsPanel) -> None:

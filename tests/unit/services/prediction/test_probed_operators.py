@@ -44,7 +44,7 @@ def test_each_node_has_its_time(store: Path) -> None:
     times = operator_times(measurement.provenance)
     assert sum(entry.op_type == "Conv" for entry in times) > 40
     total_ms = sum(entry.time_ms for entry in times)
-    # Two passes, between which other programs may take the processors: this tells the unit, of 1000.
+    # Two passes, between which other programs may take the processors: this tells the unit alone.
     assert measurement.value_ms / 100 < total_ms < measurement.value_ms * 100
 
 
