@@ -15,7 +15,8 @@ Reference:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -27,6 +28,7 @@ OPEN: Final = -1
 _GAPS: Final = (1e-9, 1e-2, 5e-2)
 """Relative differences of strains that are taken for one: all but none, then ever larger ones."""
 _OF_STRAIN: Final = 10  # partial choices that the strain of a complete one counts as
+_STEPS_OF_STAGE: Final = 10  # exchanges at most
 _ROUNDS: Final = 200
 _PACE: Final = 0.5
 
@@ -67,8 +69,9 @@ def lowest_strain(stages: Stages, max_nodes: int = MAX_NODES) -> tuple[int, ...]
     """Return a choice of the least strain, always the same one of equal ones.
 
     Where more than ``max_nodes`` partial choices would have to be looked at, the strain is within
-    1 % of the least, else within 5 %; None where that takes as many too. A search that was given
-    up counts where the bounds of all stages say that its choice is so near.
+    1 % of the least, else within 5 %. A search that was given up counts where the bounds of all
+    stages say that its choice is so near; else one that exchanges between units improve, if that
+    is so near; else None.
     """
     nearest: tuple[int, ...] = ()
     excess = math.inf
@@ -80,6 +83,9 @@ def lowest_strain(stages: Stages, max_nodes: int = MAX_NODES) -> tuple[int, ...]
             return search.choice
         if search.excess < excess:
             nearest, excess = search.choice, search.excess
+    if excess > _GAPS[-1]:
+        nearest = _exchanged(stages, search.lightest)
+        excess = search.excess_of(stages.strain(nearest))
     return nearest if excess <= _GAPS[-1] else None
 
 
@@ -112,7 +118,17 @@ class _Search:
     @property
     def excess(self) -> float:
         """Share by which the strain of the choice is over what no choice is under."""
-        return self._strain / self._lower - 1 if self._lower else math.inf
+        return self.excess_of(self._strain)
+
+    @property
+    def lightest(self) -> list[int]:
+        """The choice of the least weighted work, each stage by itself."""
+        weighted = [[self._weighted(option) for option in row] for row in self._stages.options]
+        return [row.index(min(row)) for row in weighted]
+
+    def excess_of(self, strain: float) -> float:
+        """Return the share by which a strain is over what no choice is under."""
+        return strain / self._lower - 1 if self._lower else math.inf
 
     def _descend(self, rank: int, weighted: float) -> bool:
         """Look at the completions of the choice; return whether the search goes on."""
@@ -162,6 +178,52 @@ class _Search:
 
     def _weighted(self, option: Option) -> float:
         return self._weights[option.unit] * option.work
+
+
+def _exchanged(stages: Stages, choice: Sequence[int]) -> tuple[int, ...]:
+    """Return a choice in which the busiest unit gives up or exchanges stages, while it can."""
+    rows, chosen = stages.options, list(choice)
+    loads: dict[int, float] = defaultdict(float)
+    for row, index in zip(rows, chosen, strict=True):
+        loads[row[index].unit] += row[index].work
+    for _ in range(_STEPS_OF_STAGE * len(rows)):
+        busiest = max(loads, key=lambda unit: loads[unit])
+        steps = sorted(_steps_from(rows, chosen, loads, busiest), key=lambda step: step[0])
+        for peak, changes in steps:
+            if peak >= loads[busiest] * (1 - _GAPS[0]):
+                return tuple(chosen)
+            changed = [changes.get(place, index) for place, index in enumerate(chosen)]
+            if stages.late(changed) < loads[busiest]:
+                for place, index in changes.items():
+                    before, after = rows[place][chosen[place]], rows[place][index]
+                    loads[before.unit] -= before.work
+                    loads[after.unit] += after.work
+                chosen = changed
+                break
+        else:
+            break
+    return tuple(chosen)
+
+
+def _steps_from(
+    rows: Sequence[Sequence[Option]], chosen: Sequence[int], loads: Mapping[int, float], unit: int
+) -> Iterator[tuple[float, dict[int, int]]]:
+    """Yield changes that take a stage from a unit, with the larger load of both units then."""
+    on_unit = [place for place, index in enumerate(chosen) if rows[place][index].unit == unit]
+    for place in on_unit:
+        work = rows[place][chosen[place]].work
+        for index, option in enumerate(rows[place]):
+            if option.unit == unit:
+                continue
+            there = loads.get(option.unit, 0.0) + option.work
+            yield max(loads[unit] - work, there), {place: index}
+            for other, row in enumerate(rows):
+                back = row[chosen[other]]
+                if back.unit == option.unit:
+                    for home, returned in enumerate(row):
+                        if returned.unit == unit:
+                            here = loads[unit] - work + returned.work
+                            yield max(here, there - back.work), {place: index, other: home}
 
 
 def _unit_weights(options: Sequence[Sequence[Option]], units: int) -> list[float]:

@@ -109,7 +109,8 @@ def test_a_search_that_is_too_long_comes_close_or_is_given_up() -> None:
     assert chosen is not None
     # Work that is split at will: each unit by its speed.
     assert related.strain(chosen) <= 1.05 * sizes.sum() / (1 + 1 / 1.3 + 1 / 2)
-    assert lowest_strain(related, max_nodes=10) is None
+    # Three stages on two units: whole ones are a third over what the bound splits.
+    assert lowest_strain(stages([[0.2, 0.2]] * 3), max_nodes=2) is None
 
 
 def test_a_search_that_is_given_up_near_the_bound_is_not_searched_again() -> None:
@@ -131,3 +132,18 @@ def test_a_search_that_is_given_up_near_the_bound_is_not_searched_again() -> Non
     # One search: a complete choice counts as ten, and each partial one looks at three units.
     assert len(strained) <= 200
     assert len(looked) <= 3 * 2_000 + 1
+
+
+@pytest.mark.parametrize("count", [40, 60, 100])
+def test_many_stages_that_are_unlike_come_within_the_bound(count: int) -> None:
+    works = np.random.default_rng(1).uniform(0.01, 0.1, (count, 4))
+    problem = stages(works.tolist())
+    chosen = lowest_strain(problem, max_nodes=2_000)
+    assert chosen is not None
+    # Nothing of it is split: each unit has its stages whole, and about a quarter of the least work.
+    assert sum(works[place, unit] for place, unit in enumerate(chosen)) < 1.2 * works.min(1).sum()
+
+
+def test_exchanges_keep_deadlines() -> None:
+    works = np.random.default_rng(1).uniform(0.01, 0.1, (40, 4)).tolist()
+    assert lowest_strain(stages(works, [20.0]), max_nodes=2_000) is not None
