@@ -1,8 +1,8 @@
-"""Watts of single-board computers and small PCs under load on all cores, measured at the wall.
+"""Watts of single-board computers, small PCs and boxes, measured at the wall.
 
-They include what the board draws idle. Other loads draw more or less than the one of the table: the
-median, 10 % and 90 % of 78 runs of Geekbench and HPL on 43 boards over it are in
-research/docs/results/power.md.
+``boards.csv`` has them under load on all cores, ``runs.csv`` while one network runs, one item after
+the other (MLPerf Power). Both include what the board draws idle. How much other loads and networks
+draw over those of the tables is in research/docs/results/power.md.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -22,11 +23,13 @@ from predictor.core.resources import resources_dir
 
 OTHER_LOADS: Final = (1.09, 0.88, 1.37)
 """Watts of a load over those of the table: median, 10 % and 90 %."""
+RUN_WIDTH: Final = float(np.log(1.38))
+"""Half the 80 % interval of ln(watts) of a run, by the other boards and networks of its device."""
 _MAX_BYTES: Final = 1_000_000
 
 
 class BoardWatts(NamedTuple):
-    """Watts of the boards of a processor under load, with their 80 % interval, and their number."""
+    """Watts of the boards of a device, with their 80 % interval, and the number of boards."""
 
     median: float
     low: float
@@ -50,10 +53,31 @@ def board_watts(device: Device) -> BoardWatts | None:
     )
 
 
+def run_watts(device: Device) -> BoardWatts | None:
+    """Return the watts of the boards of a device while a network runs; None if not measured."""
+    runs = _runs().get(device.id)
+    if not runs:
+        return None
+    watts = float(np.median([watts for _, watts in runs]))
+    low, high = (watts * float(np.exp(sign * RUN_WIDTH)) for sign in (-1, 1))
+    return BoardWatts(watts, low, high, len({board for board, _ in runs}))
+
+
 @cache
 def _boards() -> dict[str, list[float]]:
-    text = read_text(resources_dir() / "power" / "boards.csv", _MAX_BYTES)
     boards: dict[str, list[float]] = defaultdict(list)
-    for row in csv.DictReader(io.StringIO(text)):
+    for row in _rows("boards.csv"):
         boards[row["device"]].append(float(row["load_w"]))
     return dict(boards)
+
+
+@cache
+def _runs() -> dict[str, list[tuple[str, float]]]:
+    runs: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for row in _rows("runs.csv"):
+        runs[row["device"]].append((row["board"], float(row["watts"])))
+    return dict(runs)
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    return csv.DictReader(io.StringIO(read_text(resources_dir() / "power" / name, _MAX_BYTES)))

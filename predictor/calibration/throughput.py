@@ -37,6 +37,7 @@ class Concurrency:
         scale: half the 80 % interval of ln(items), over ln of the gain and ``STEADY`` together.
         chips: that it was fitted to.
         error: median, with systems left out; a share.
+        of_loads: whether batches of loads were nearer to published ones by it than as predicted.
     """
 
     start: float
@@ -45,11 +46,21 @@ class Concurrency:
     scale: float
     chips: int
     error: float
+    of_loads: bool = False
 
     def gain(self, batch_gain: float, cores: int) -> float:
         """Return the items in the time of one run, at least 1."""
         logs = self.start + self.batches * math.log(batch_gain) + self.cores * math.log(cores)
         return math.exp(max(logs, 0.0))
+
+    def of_batch(self, batch_gain: float, size: int, cores: int) -> float:
+        """Return the items of a batch in the time of one run, from 1 to its size.
+
+        What several runs bring without batches comes with their number: none of it with one.
+        """
+        steady = (self.start + self.cores * math.log(cores)) * (1 - 1 / size)
+        logs = steady + self.batches * math.log(batch_gain)
+        return math.exp(min(max(logs, 0.0), math.log(size)))
 
     def reach80(self, gain: float) -> float:
         """Return half the 80 % interval of ln(gain)."""

@@ -26,6 +26,7 @@ OPEN: Final = -1
 """In a choice: a stage without an option yet."""
 _GAPS: Final = (1e-9, 1e-2, 5e-2)
 """Relative differences of strains that are taken for one: all but none, then ever larger ones."""
+_OF_STRAIN: Final = 10  # partial choices that the strain of a complete one counts as
 _ROUNDS: Final = 200
 _PACE: Final = 0.5
 
@@ -66,14 +67,28 @@ def lowest_strain(stages: Stages, max_nodes: int = MAX_NODES) -> tuple[int, ...]
     """Return a choice of the least strain, always the same one of equal ones.
 
     Where more than ``max_nodes`` partial choices would have to be looked at, the strain is within
-    1 % of the least, else within 5 %; None where that takes as many too.
+    1 % of the least, else within 5 %; None where that takes as many too. A search that was given
+    up counts where the bounds of all stages say that its choice is so near.
     """
-    searches = (_Search(stages, max_nodes, gap).best() for gap in _GAPS)
-    return next((choice for choice in searches if choice is not None), None)
+    nearest: tuple[int, ...] = ()
+    excess = math.inf
+    for gap in _GAPS:
+        if excess <= gap:
+            return nearest
+        search = _Search(stages, max_nodes, gap)
+        if search.ends():
+            return search.choice
+        if search.excess < excess:
+            nearest, excess = search.choice, search.excess
+    return nearest if excess <= _GAPS[-1] else None
 
 
 class _Search:
-    """One search, depth first: the largest stage first, on the least busy unit first."""
+    """One search, depth first: the largest stage first, on the least busy unit first.
+
+    Attributes:
+        choice: of the least strain so far; empty without one.
+    """
 
     def __init__(self, stages: Stages, max_nodes: int, gap: float) -> None:
         self._stages, self._nodes, self._gap = stages, max_nodes, gap
@@ -86,22 +101,32 @@ class _Search:
         self._loads = [0.0] * units
         self._choice = [OPEN] * len(options)
         self._forms: set[tuple[int, ...]] = set()
-        self._best: tuple[int, ...] = ()
-        self._limit = math.inf
+        self._lower = max(self._open[0], stages.late(self._choice))
+        self.choice: tuple[int, ...] = ()
+        self._strain = self._limit = math.inf
 
-    def best(self) -> tuple[int, ...] | None:
-        """Return the choice; None where the search was given up."""
-        return self._best if self._descend(0, 0.0) else None
+    def ends(self) -> bool:
+        """Search; return whether no choice is less strained than the one that was taken."""
+        return self._descend(0, 0.0)
+
+    @property
+    def excess(self) -> float:
+        """Share by which the strain of the choice is over what no choice is under."""
+        return self._strain / self._lower - 1 if self._lower else math.inf
 
     def _descend(self, rank: int, weighted: float) -> bool:
         """Look at the completions of the choice; return whether the search goes on."""
         self._nodes -= 1
         if self._nodes < 0:
             return False
+        if self._limit <= self._lower:
+            return True  # Nothing is under the bound.
         if rank == len(self._order):
+            self._nodes -= _OF_STRAIN
             strain = self._stages.strain(self._choice)
             if strain < self._limit:
-                self._best, self._limit = tuple(self._choice), strain * (1 - self._gap)
+                self.choice, self._strain = tuple(self._choice), strain
+                self._limit = strain * (1 - self._gap)
             return True
         place = self._order[rank]
         row = self._stages.options[place]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -14,7 +13,6 @@ from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.graph.model import Model
 from predictor.services.loads.advice import Advisor
 from predictor.services.loads.answers import (
-    MAX_COPIES,
     SHARES,
     Answer,
     MemoryAnswer,
@@ -24,6 +22,7 @@ from predictor.services.loads.answers import (
 )
 from predictor.services.loads.boxes import budget_watts
 from predictor.services.loads.costs import Evidence, RunCost, item_joules, run_costs, watts_of
+from predictor.services.loads.limits import Limits
 from predictor.services.loads.placement import (
     Assignment,
     Costs,
@@ -35,8 +34,8 @@ from predictor.services.loads.placement import (
     simulation_of,
 )
 from predictor.services.loads.prices import load_cost
-from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream
-from predictor.services.loads.simulate import Draw, Scaled, Simulation
+from predictor.services.loads.records import AUTO, Box, Load, Stage
+from predictor.services.loads.simulate import Draw, Simulation
 from predictor.services.serving.records import Between
 
 Floats = NDArray[np.float64]
@@ -44,10 +43,7 @@ ModelKey = tuple[str, tuple[tuple[str, int], ...]]
 """A model by its file as written and the values of open dimensions."""
 Models = Mapping[ModelKey, Model]
 
-_SEARCHED: Final = 500  # items of a draw in a search
 _QUANTILES: Final = (0.5, 0.9, 0.99, *SHARES)
-_STEPS: Final = 7
-_MIN_FACTOR: Final = 1 / 64
 
 
 def model_key(stage: Stage) -> ModelKey:
@@ -86,12 +82,19 @@ def carry(
 def costs_of(load: Load, boxes: Sequence[Box], models: Models, evidence: Evidence) -> list[Costs]:
     """Return the costs of all stages on the units that they may run on, a mapping a box."""
     costs: list[dict[tuple[int, int], dict[str, RunCost]]] = [{} for _ in boxes]
+    by_kind: dict[object, list[dict[str, RunCost]]] = {}
     for i, stream in enumerate(load.streams):
         for j, stage in enumerate(stream.stages):
-            units = [(box, box.units[name]) for box in boxes for name in open_units(stage, box)]
-            rows = iter(run_costs(stage, models[model_key(stage)], units, evidence))
-            for entry, box in zip(costs, boxes, strict=True):
-                entry[i, j] = {name: next(rows) for name in open_units(stage, box)}
+            kind = (model_key(stage), stage.unit, stage.batch, stage.runtime, stage.precision,
+                    stage.threads)  # fmt: skip
+            if kind not in by_kind:
+                units = [(box, box.units[name]) for box in boxes for name in open_units(stage, box)]
+                rows = iter(run_costs(stage, models[model_key(stage)], units, evidence))
+                by_kind[kind] = [
+                    {name: next(rows) for name in open_units(stage, box)} for box in boxes
+                ]
+            for entry, row in zip(costs, by_kind[kind], strict=True):
+                entry[i, j] = row
     return list(costs)
 
 
@@ -138,9 +141,9 @@ class _Carrying:
         self._models, self._evidence = models, evidence
         self._progress, self._steps = progress, 0
         self._all_costs = costs
-        self._counts: dict[int, int] = {}
         self._costs = rows_of(assignment, costs)
         self._simulation: Simulation = simulation_of(load, box, assignment, costs, load.draws)
+        self._limits = Limits(load, assignment, self._simulation, self._searched)
 
     def answer(self) -> Answer:
         """Return the answer."""
@@ -165,7 +168,7 @@ class _Carrying:
             streams=streams,
             units=units,
             chance=float(keeping.all(axis=1).mean()),
-            largest_factor=self._largest_factor(),
+            largest_factor=self._limits.largest_factor(),
             binding=binding,
             advice=advisor.all(),
             memory=self._memory(),
@@ -182,11 +185,10 @@ class _Carrying:
         self._progress(Progress(min(self._steps, total - 1), total, message))
         self._steps += 1
 
-    def _chance(self, load: Scaled) -> float:
-        """Return the chance of a load; each of the tries of a search is some draws of steps."""
+    def _searched(self) -> None:
+        """Report a try of a search, which is some draws of steps."""
         self._steps += self._load.draws // 4
         self._step("searching the limits")
-        return self._simulation.chance(load, _SEARCHED, self._load.chance)
 
     def _cost(self, stage: Stage, unit: str) -> RunCost:
         model = self._models[model_key(stage)]
@@ -208,7 +210,7 @@ class _Carrying:
             distribution_ms=tuple(map(_between, ends[:, 3:].T)),
             missed=float(np.mean(missed)) if stream.deadline_ms is not None else 0.0,
             chance=chance,
-            largest_count=self._largest_count(i),
+            largest_count=self._limits.largest_count(i),
             joules=item_joules(stream, self._costs[i]),
         )
 
@@ -245,59 +247,6 @@ class _Carrying:
         stages = [stage for stream in streams for stage in stream.stages if stage.unit == busiest]
         return max(stages, key=lambda stage: stage.share)
 
-    def _largest_factor(self) -> float:
-        """Return the largest factor on the rates with which the load holds with its chance."""
-        counts = self._simulation.stated.counts
-        high = self._full_factor()
-
-        def holds(factor: float) -> bool:
-            load = Scaled(factor, counts)
-            return self._chance(load) >= self._load.chance
-
-        low = high * _MIN_FACTOR
-        if not holds(low):
-            return 0.0
-        for _ in range(_STEPS):
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if holds(middle) else (low, middle)
-        return low
-
-    def _full_factor(self) -> float:
-        """Return the factor at which a unit is full under the draw that has to hold."""
-        simulation = self._simulation
-        demands = [
-            float(simulation.demand(draw, simulation.stated).max())
-            for draw in range(simulation.draws)
-        ]
-        return 1 / float(np.quantile(demands, self._load.chance))
-
-    def _largest_count(self, i: int) -> int:
-        """Return the largest number of a table's streams that holds, the others as stated.
-
-        At most ``MAX_COPIES`` times as many as stated.
-        """
-        simulation, load = self._simulation, self._load
-        counts = simulation.stated.counts
-        kind = _kind(load.streams[i]), self._assignment[i]
-        alike = [_kind(stream) for stream in load.streams[:i]]
-        counted = (self._counts[k] for k, other in enumerate(alike)
-                 if (other, self._assignment[k]) == kind)  # fmt: skip
-        if (same := next(counted, None)) is not None:
-            return same
-
-        def scaled(count: int) -> Scaled:
-            return Scaled(1.0, (*counts[:i], count, *counts[i + 1 :]))
-
-        def has_room(count: int) -> bool:
-            # No draw holds in which a unit has more to do than it can.
-            demands = [simulation.demand(draw, scaled(count)) for draw in range(simulation.draws)]
-            return float(np.mean([(demand < 1).all() for demand in demands])) >= load.chance
-
-        limit = _largest(MAX_COPIES * counts[i], has_room)
-        largest = _largest(limit, lambda count: self._chance(scaled(count)) >= load.chance)
-        self._counts[i] = largest
-        return largest
-
     def _memory(self) -> tuple[MemoryAnswer, ...]:
         """Return the memory of models, one of a model on a unit, where all of it is known."""
         used: dict[str, dict[tuple[str, str, str], float | None]] = {}
@@ -320,21 +269,6 @@ class _Carrying:
         if where == "shared":
             return self._box.memory_bytes
         return self._box.units[where].device.memory_bytes
-
-
-def _kind(stream: Stream) -> Stream:
-    """Return a stream without what sets streams alike apart: its name and lines."""
-    stages = tuple(replace(stage, line=0) for stage in stream.stages)
-    return replace(stream, line=0, name="", stages=stages)
-
-
-def _largest(limit: int, holds: Callable[[int], bool]) -> int:
-    """Return the largest number up to ``limit`` that holds, as all below it do; 0 for none."""
-    low, high = 0, limit + 1
-    while high - low > 1:
-        middle = limit if high > limit else (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
 
 
 def _percentiles(latency_ms: Floats) -> list[float]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.calibration.throughput import Concurrency, concurrency_of, cores_of
 from predictor.core.percentiles import Z80
 from predictor.core.prediction import Prediction
 from predictor.core.records import (
@@ -23,7 +24,7 @@ from predictor.core.records import (
 from predictor.cost.clocks import ClockModel
 from predictor.cost.columns import Columns, byte_ratios
 from predictor.cost.engine import NOTHING_MEASURED
-from predictor.devices.operating import clocks_of
+from predictor.devices.operating import clocks_of, default_clocks
 from predictor.graph.model import Model
 from predictor.services.loads.records import Box, Stage, Stream, Unit
 from predictor.services.prediction.assumptions import needs_quantising
@@ -101,12 +102,13 @@ def run_costs(
     targets = [target_of(stage, unit) for _, unit in places]
     predictions = predict([model], targets, "", *evidence)
     usual = energies(model, targets, predictions, evidence.measured)
-    ratios = _batch_ratios(model, targets, stage.batch)
+    file_batch = max((p.configuration.batch for p in predictions), default=1)
+    ratios, bounds_ms = _batch_ratios(model, targets, file_batch, stage.batch)
     traffic = Columns.of(model.graph).traffic_by_width
     costs = []
     followed: dict[TargetId, ClockModel] = {}
-    for place, target, prediction, energy, ratio in zip(
-        places, targets, predictions, usual, ratios.T, strict=True
+    for place, target, prediction, energy, ratio, item_ms in zip(
+        places, targets, predictions, usual, ratios.T, bounds_ms.tolist(), strict=True
     ):
         box, unit = place
         point = box.point(unit)
@@ -116,10 +118,14 @@ def run_costs(
                 followed[target.id] = clock_model(model, target)
             clocks = clocks_of(unit.device, point)
             clocked = at_clocks(prediction, followed[target.id], target, clocks, point).prediction
-            drawn = at_point(clocked, point)
+            if point.power_w is not None or clocks != default_clocks(unit.device):
+                drawn = at_point(clocked, point)
         _, activation_ratio = byte_ratios([target.configuration.precision])
         traffic_bytes = float(activation_ratio[0] @ traffic)
-        costs.append(_run_cost(stage, model, clocked, drawn, ratio, traffic_bytes))
+        latency_ms = math.nan if clocked.latency_ms is None else clocked.latency_ms
+        least_ms = np.arange(1, stage.batch + 1) * min(item_ms, latency_ms)
+        batch_ms = np.maximum(latency_ms * ratio, least_ms)
+        costs.append(_run_cost(stage, model, clocked, drawn, batch_ms, traffic_bytes))
     return costs
 
 
@@ -156,15 +162,14 @@ def _run_cost(
     model: Model,
     prediction: Prediction,
     energy: RunEnergy | None,
-    ratio: Floats,
+    batch_ms: Floats,
     traffic_bytes: float,
 ) -> RunCost:
     memory = prediction.memory
     grown = 0 if memory is None else memory.activations_bytes * (stage.batch - 1)
-    latency_ms = math.nan if prediction.latency_ms is None else prediction.latency_ms
     return RunCost(
         prediction=prediction,
-        batch_ms=latency_ms * ratio,
+        batch_ms=batch_ms,
         deviation=_deviation(prediction),
         shared=_shared(prediction),
         traffic_bytes=traffic_bytes,
@@ -200,17 +205,39 @@ def in_precision(stage: Stage, precision: Precision) -> Stage:
     return replace(stage, precision=precision.value)
 
 
-def _batch_ratios(model: Model, targets: Sequence[Target], batch: int) -> Floats:
+def _batch_ratios(
+    model: Model, targets: Sequence[Target], file_batch: int, batch: int
+) -> tuple[Floats, Floats]:
     """Return the P50 of batches of 1 to ``batch`` runs over that of one, float64 [batch, targets].
 
-    Between predicted sizes it is linear. What a measurement changes of one run it changes of all.
+    Between predicted sizes it is linear, and by the rule of a class where published rates show
+    that more comes of batches than that. What a measurement changes of one run it changes of all.
+    Beside it the least time in ms of a run in a batch, float64 [targets]; 0 where unknown.
     """
     if batch == 1:
-        return np.ones((1, len(targets)))
+        return np.ones((1, len(targets))), np.zeros(len(targets))
     sizes = sorted({size for size in SIZES if size < batch} | {batch})
-    ratio = batch_times(model.graph, targets, sizes).ratio
+    times = batch_times(model.graph, targets, sizes)
     places = np.arange(1, batch + 1)
-    return np.stack([np.interp(places, sizes, column) for column in ratio.T], axis=1)
+    ratio = np.stack([np.interp(places, sizes, column) for column in times.ratio.T], axis=1)
+    for place, target in enumerate(targets):
+        rule = concurrency_of(target)
+        if rule is not None and rule.of_loads and np.isfinite(ratio[:, place]).all():
+            if file_batch > 1:  # What starts a run of one item is in its latency already.
+                rule = replace(rule, start=0.0, cores=0.0)
+            ratio[:, place] = _by_rule(rule, places / ratio[:, place], cores_of(target) or 1)
+    return ratio, np.nan_to_num(times.bound_ms)
+
+
+def _by_rule(rule: Concurrency, gains: Floats, cores: int) -> Floats:
+    """Return the times of batches over that of one run, by what they bring as predicted."""
+    sizes = range(1, len(gains) + 1)
+    ruled = [
+        size / rule.of_batch(float(gain), size, cores)
+        for size, gain in zip(sizes, gains, strict=True)
+    ]
+    ratio: Floats = np.maximum.accumulate(ruled)
+    return ratio
 
 
 def _deviation(prediction: Prediction) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from predictor.core.records import Target
 from predictor.cost.capability import NOT_SUPPORTED
@@ -100,18 +101,21 @@ def _stages(load: Load, box: Box, costs: Costs, choices: Sequence[Sequence[str]]
         return _strain(load, box, _rows(names, load.streams), costs)
 
     fastest = [min(row) for row in run_ms]
+    starts = [0, *itertools.accumulate(len(stream.stages) for stream in load.streams)]
+
+    @cache
+    def share(i: int, places: tuple[int, ...]) -> float:
+        stream = load.streams[i]
+        rows = range(starts[i], starts[i + 1])
+        times = {
+            stage.name: fastest[row] if place == OPEN else run_ms[row][place]
+            for stage, place, row in zip(stream.stages, places, rows, strict=True)
+        }
+        return path_ms(stream, times) / (stream.deadline_ms or math.inf)
 
     def late(choice: Sequence[int]) -> float:
-        left = iter(
-            row[place] if place != OPEN else lowest
-            for row, place, lowest in zip(run_ms, choice, fastest, strict=True)
-        )
-        share = 0.0
-        for stream in load.streams:
-            times = {stage.name: next(left) for stage in stream.stages}
-            if stream.deadline_ms is not None:
-                share = max(share, path_ms(stream, times) / stream.deadline_ms)
-        return share
+        spans = itertools.pairwise(starts)
+        return max(share(i, tuple(choice[start:end])) for i, (start, end) in enumerate(spans))
 
     return Stages(options, strain, late, _alike(load, costs, choices))
 

@@ -122,6 +122,39 @@ class Simulation:
                 seconds[self.places[i][j]] += items * stage.per_item * service[-1] / len(service)
         return seconds / self.servers
 
+    def demands(self, load: Scaled) -> Floats:
+        """Return the demand of every draw, float64 [draws, units]."""
+        return self._sums(load)[0]
+
+    def strains(self, load: Scaled) -> Floats:
+        """Return how near the draws are to failing, in their order; infinite where a unit is full.
+
+        It is the time of an item alone on its deadline, of the stream where that is longest, over
+        the share of the time that the busiest unit is idle.
+        """
+        demands, shares = self._sums(load)
+        idle = 1 - demands.max(axis=1)
+        late = np.maximum(shares.max(axis=1, initial=0.0), 1e-9)
+        return np.where(idle > 0, late / np.maximum(idle, 1e-12), np.inf)
+
+    def _sums(self, load: Scaled) -> tuple[Floats, Floats]:
+        """Return the demand of units, and of streams the time of an item's runs on its deadline.
+
+        float64 [draws, units] and [draws, streams]; 0 of streams without a deadline.
+        """
+        seconds = np.zeros((self.draws, len(self.servers)))
+        shares = np.zeros((self.draws, len(self._streams)))
+        added = self._added_s(load)
+        for i, stream in enumerate(self._streams):
+            items = stream.rate_per_s * load.factor * load.counts[i]
+            for j, stage in enumerate(stream.stages):
+                batch_s, level = self._costs[i][j].batch_ms / 1000, self.levels[i][j]
+                run_s = batch_s[-1] / len(batch_s) * level + added[i][j]
+                seconds[:, self.places[i][j]] += items * stage.per_item * run_s
+                alone_s = stage.per_item * (batch_s[0] * level + added[i][j])
+                shares[:, i] += 1000 * alone_s / (stream.deadline_ms or math.inf)
+        return seconds / self.servers, shares
+
     def run(self, draw: int, load: Scaled, items: int) -> Draw:
         """Simulate a draw over about so many items of all streams together."""
         demand = self.demand(draw, load)

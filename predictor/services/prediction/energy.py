@@ -1,7 +1,7 @@
 """Joules of a run: power that is stated or was measured, times its time.
 
-A mode that states its limit, a card that states its power, and the board of a processor that
-somebody measured under load. Of everything else nothing is said.
+A mode that states its limit, a card that states its power, and the board of a device that somebody
+measured under load or while a network ran. Of everything else nothing is said.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from predictor.calibration.boards import board_watts
+from predictor.calibration.boards import board_watts, run_watts
 from predictor.core.prediction import Prediction
 from predictor.core.records import Device, OperatingPoint, Target
 from predictor.core.text import plural
@@ -141,6 +141,11 @@ def _watts(target: Target, parts: Explanation | None) -> Iterator[_Watts]:
     if board is not None and target.threads == target.device.core_count:
         whose = plural(board.boards, "board")
         yield _Watts(*board[:3], f"of the whole board, of {whose} measured at the wall under load")
+    run = run_watts(target.device)
+    # Of a processor the runs were on all cores too.
+    if run is not None and target.threads in {0, target.device.core_count}:
+        whose = plural(run.boards, "board")
+        yield _Watts(*run[:3], f"of the whole board, of {whose} measured at the wall in such runs")
 
 
 def _of_card(rated: float, parts: Explanation) -> _Watts:

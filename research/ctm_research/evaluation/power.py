@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctm_research.corpus.silicon import silicon_key
+from ctm_research.evaluation.mlperf_power import mlperf_power, mlperf_section
 from ctm_research.evaluation.throughput.forms import quantile
 from ctm_research.generation.least_squares import not_negative
 from ctm_research.generation.watts import Powered, powered_rows
@@ -49,7 +50,6 @@ the rows stay within; *inside* is the share of the rows of a silicon within that
 
 *Boards.* Watts at the wall under `stress-ng` on all cores, and of other loads over them.
 
-Rows of MLPerf Power were not to be had: pages speak of them, none that was found has a table.
 Caffe's trainings (Titan X, 1080 Ti, 980) are left out: their iterations update weights."""
 _LIMITS: Final = """\
 An A100 that multiplies in FP32 alone draws half of its power, since its matrix units rest; networks
@@ -71,6 +71,7 @@ def power_check(data: Path) -> dict[str, Any]:
         "cards": _cards(unseen),
         "attempts": _attempts(unseen, rows),
         "boards": _boards(data),
+        "mlperf": mlperf_power(devices),
     }
 
 
@@ -227,6 +228,6 @@ def power_page(figures: Mapping[str, Any], origin: str) -> str:
         *("# Power under load", origin, _INTRODUCTION, "## Cards"),
         table(("silicon", "rows", "error %", "stated over measured", "inside %"), silicon),
         table(("form", "median error %", "80 % within a factor"), attempts),
-        *("## Boards", load, _LIMITS),
+        *("## Boards", load, *mlperf_section(figures["mlperf"]), "## Limits", _LIMITS),
     ]
     return "\n\n".join(parts) + "\n"

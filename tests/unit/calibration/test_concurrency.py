@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -35,6 +36,15 @@ def test_a_gain_is_of_start_batches_and_cores() -> None:
 def test_more_of_batches_or_cores_never_brings_less(batch: float, more: float, cores: int) -> None:
     assert 1 <= RULE.gain(batch, cores) <= RULE.gain(batch * more, cores)
     assert RULE.gain(batch, cores) <= RULE.gain(batch, cores + 1)
+
+
+def test_a_batch_has_the_rest_by_its_size() -> None:
+    assert RULE.of_batch(1.0, 1, 16) == 1.0
+    rest = 0.1 + 0.25 * math.log(16)
+    assert RULE.of_batch(1.5, 4, 16) == pytest.approx(math.exp(0.75 * rest) * 1.5**1.5)
+    # Four items never take less than the time of one, nor more than that of four.
+    assert RULE.of_batch(3.9, 4, 16) == 4.0
+    assert replace(RULE, start=-9.0).of_batch(1.5, 4, 1) == 1.0
 
 
 def test_a_negative_sum_is_one_run_after_the_other() -> None:

@@ -24,7 +24,13 @@ from ctm_research.evaluation.throughput.forms import (
     scale_of,
     weights_of,
 )
+from ctm_research.evaluation.throughput.of_loads import (
+    judged_batches,
+    left_out_rule,
+    loads_take_it,
+)
 from ctm_research.evaluation.throughput.pairs import QUERIES, SMALLER, Pair, read_pairs
+from ctm_research.evaluation.throughput.served import Served, read_served, share_figures
 from ctm_research.evaluation.throughput.turns import turn_figures
 from predictor.calibration.throughput import SCHEMA, STEADY
 from predictor.devices.catalogue import load_device_files
@@ -49,6 +55,9 @@ def throughput_check(data: Path) -> dict[str, Any]:
         if pair.source not in _OF_BATCHES:
             classes[pair.runtime, pair.kind].append(pair)
     judged = [judged_class(key, members) for key, members in sorted(classes.items())]
+    served = read_served(data, devices)
+    for entry in judged:
+        _judge_loads(entry, classes[entry["runtime"], entry["kind"]], pairs, served)
     return {
         "pairs": sum(len(members) for members in classes.values()),
         "devices": len({pair.device for pair in pairs}),
@@ -58,6 +67,7 @@ def throughput_check(data: Path) -> dict[str, Any]:
             for entry in judged
             if entry["systems"] < LEAST_SYSTEMS
         ],
+        "server": share_figures(served),
         "turns": turn_figures(data),
         "batches": batch_figures([pair for pair in pairs if pair.batch]),
     }
@@ -76,6 +86,7 @@ def shipped(figures: Mapping[str, Any]) -> dict[str, Any]:
                 "scale": round(best["scale"], 4),
                 "chips": entry["devices"],
                 "error": round(best["error"], 3),
+                "of_loads": entry["of_loads"],
             }
             for entry in figures["classes"]
             if (best := entry["forms"][entry["best"]])["error"] <= MOST_ERROR
@@ -98,6 +109,8 @@ def judged_class(key: tuple[str, str], pairs: Sequence[Pair]) -> dict[str, Any]:
         "systems": len(set(parts.tolist())),
         "forms": {},
         "best": None,
+        "judges": [],
+        "of_loads": False,
     }
     if entry["systems"] < LEAST_SYSTEMS:
         return entry
@@ -112,6 +125,29 @@ def judged_class(key: tuple[str, str], pairs: Sequence[Pair]) -> dict[str, Any]:
     ]
     entry["best"] = min(may_ship, key=lambda form: _rank(entry["forms"][form]))
     return entry
+
+
+def _judge_loads(
+    entry: dict[str, Any], members: Sequence[Pair], pairs: Sequence[Pair], served: Sequence[Served]
+) -> None:
+    """Add how batches of loads are off with and without the rule of a class, and which is nearer.
+
+    Args:
+        entry: of the class.
+        members: pairs that its rule is fitted to.
+        pairs: of all classes and sources.
+        served: Server lines of all classes.
+    """
+    key = entry["runtime"], entry["kind"]
+    if entry["best"] is None or entry["forms"][entry["best"]]["error"] > MOST_ERROR:
+        return
+    rule = left_out_rule(members, entry["best"], entry["left_out"])
+    entry["judges"] = judged_batches(
+        rule,
+        [pair for pair in pairs if (pair.runtime, pair.kind) == key],
+        [line for line in served if (line.runtime, line.kind) == key],
+    )
+    entry["of_loads"] = loads_take_it(entry["judges"])
 
 
 def _rank(form: Mapping[str, Any]) -> tuple[bool, float]:

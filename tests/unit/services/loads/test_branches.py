@@ -110,3 +110,24 @@ def test_a_search_that_is_too_long_comes_close_or_is_given_up() -> None:
     # Work that is split at will: each unit by its speed.
     assert related.strain(chosen) <= 1.05 * sizes.sum() / (1 + 1 / 1.3 + 1 / 2)
     assert lowest_strain(related, max_nodes=10) is None
+
+
+def test_a_search_that_is_given_up_near_the_bound_is_not_searched_again() -> None:
+    sizes = np.random.default_rng(0).uniform(0.01, 0.1, 40)
+    problem = stages(np.outer(sizes, [1.0, 1.3, 2.0]).tolist())
+    strained: list[int] = []
+    looked: list[int] = []
+
+    def strain(choice: Sequence[int]) -> float:
+        strained.append(1)
+        return problem.strain(choice)
+
+    def late(choice: Sequence[int]) -> float:
+        looked.append(1)
+        return problem.late(choice)
+
+    chosen = lowest_strain(Stages(problem.options, strain, late), max_nodes=2_000)
+    assert chosen is not None
+    # One search: a complete choice counts as ten, and each partial one looks at three units.
+    assert len(strained) <= 200
+    assert len(looked) <= 3 * 2_000 + 1

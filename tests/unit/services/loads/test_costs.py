@@ -6,12 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from predictor.calibration.throughput import concurrency_of
 from predictor.core.toml_tables import TomlTables
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.loads.boxes import box_of_devices, named_box
 from predictor.services.loads.carry import carry, model_key
-from predictor.services.loads.costs import run_costs
+from predictor.services.loads.costs import run_costs, target_of
 from predictor.services.loads.records import Load, Stage, Stream
+from predictor.services.prediction.batches import batch_times
 from tests.support.graphs import Op
 from tests.support.models import make_model
 
@@ -28,6 +30,32 @@ def test_a_larger_batch_is_never_faster_nor_slower_than_its_runs() -> None:
     assert (np.diff(cost.batch_ms) >= 0).all()
     assert (cost.batch_ms <= cost.batch_ms[0] * np.arange(1, 13) + 1e-9).all()
     assert cost.of_full_batch < 1.0
+
+
+def test_batches_bring_what_published_rates_of_the_class_show() -> None:
+    target = target_of(_STAGE, _GPU)
+    rule = concurrency_of(target)
+    assert rule is not None
+    assert rule.of_loads
+    (cost,) = run_costs(replace(_STAGE, batch=4), _MODEL, [(_BOX, _GPU)])
+    (alone, predicted) = batch_times(_MODEL.graph, [target], (1, 4)).ratio[:, 0]
+    gain = rule.of_batch(4 / predicted, 4, 1)
+    assert gain > 4 / predicted
+    assert alone == 1.0
+    assert 4 * cost.batch_ms[0] / cost.batch_ms[3] == pytest.approx(gain)
+
+
+def test_a_mode_without_a_limit_has_the_measured_watts_of_the_usual_clocks() -> None:
+    box = box_of_devices([load_catalogue().find("jetson-agx-orin-32gb-gpu")])
+    (unit,) = box.units.values()
+    stage = replace(_STAGE, unit=unit.name, batch=1)
+    usual, most, limited = run_costs(
+        stage, _MODEL, [(replace(box, mode=mode), unit) for mode in ("", "MAXN", "30W")]
+    )
+    assert usual.energy_mj is not None
+    assert most.energy_mj == usual.energy_mj
+    assert "measured at the wall" in most.power
+    assert "30 W" in limited.power
 
 
 def test_units_are_predicted_together_as_one_by_one() -> None:
