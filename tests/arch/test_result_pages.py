@@ -49,6 +49,7 @@ WITHOUT_ENGINE: Final[Mapping[str, str]] = {
     "tails": "percentiles in logs of MLPerf",
     "window-findings": "tests by finding",
     "window-pictures": "pictures",
+    "window_scenes": "turns of the thread that draws; the engine has another",
     "window_start": "the start of the window",
     "window_views": "tables and charts of the window",
 }
