@@ -87,7 +87,7 @@ class PastFilterBar(QWidget):
         self.tag_box = _box("Tag", ("All tags", ""))
         self.period_box = _box("Time", *PERIODS)
         self.measured_box = QCheckBox("&Measured only")
-        self.all_runs_box = QCheckBox("E&very run")
+        self.all_runs_box = QCheckBox("Ever&y run")
         self.all_runs_box.setToolTip("Show older predictions of a model on a target too.")
         boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
         layout = QHBoxLayout(self)

@@ -180,7 +180,7 @@ class HistoryView(LateView):
         self.save_button = save_button(
             "predicted-measured",
             self.plot.save,
-            text="Sa&ve plot…",
+            text="S&ave plot…",
             tip="Save the plot as SVG or PNG",
         )
         self.project_button = ProjectButton(self.projects, lambda: self.filter_bar.wanted().tag)
