@@ -1,4 +1,4 @@
-"""Which language models are open, and the run that they are predicted in."""
+"""The open language models, and the run that they are predicted in."""
 
 from __future__ import annotations
 

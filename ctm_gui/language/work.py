@@ -1,4 +1,4 @@
-"""What is computed of the open language models, off the window's thread."""
+"""Predictions, curves and reports of the open language models, off the window's thread."""
 
 from __future__ import annotations
 

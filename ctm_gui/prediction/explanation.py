@@ -95,7 +95,7 @@ class Explained:
 
     @cached_property
     def attention(self) -> AttentionSummary | None:
-        """What the operators attend to; None where that is not known."""
+        """The attention of the operators; None where it is not known."""
         if self.table.attention is None or not self.table.attention.metrics:
             return None
         return AttentionSummary(self.table, self.device, self.operators.name_ranks)

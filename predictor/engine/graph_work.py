@@ -18,7 +18,7 @@ from predictor.network.features import exact_features, scale_free
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphWork:
-    """Work, kinds and states of the N operators of a graph, factors and composition of all.
+    """Work, kinds and states of the N operators of a graph, and factors of the whole network.
 
     Attributes:
         work: of the operators.

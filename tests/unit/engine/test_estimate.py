@@ -762,12 +762,12 @@ def test_effects_of_kinds_of_products_count_by_their_shares() -> None:
     plain = latency_ms(small_estimate(evidence_of([TARGET], [0.0], [5])), graph, asked)
 
     assert latency_ms(estimate, graph, asked) == pytest.approx(plain * [np.exp(0.4), 1.0])
-    known = estimate.of(asked)
-    one = known.take(np.array([0]))
+    estimates = estimate.of(asked)
+    one = estimates.take(np.array([0]))
     assert estimate.operator_ms(graph, one).sum() == pytest.approx(plain[0] * np.exp(0.4))
     assert estimate.explain(graph, one, 0.0).attention.network == pytest.approx(np.exp(0.4))
     views = make_graph([Op(read=10**9)])  # without products
-    rest, whole = (estimate.predict(each, known).shared[1] for each in (views, graph))
+    rest, whole = (estimate.predict(each, estimates).shared[1] for each in (views, graph))
     assert rest[-2:] == pytest.approx([0.0, 0.0])
     assert whole[-1] / whole[-2] == pytest.approx(0.5 * 0.1 / 0.2)
 
@@ -781,11 +781,11 @@ def test_own_measurements_tell_effects_of_kinds_of_products() -> None:
     estimate = replace(small_estimate(evidence), directions=(kinds[0] - kinds[1])[:, None])
     plain = np.concatenate([latency_ms(estimate, graph, [TARGET]) for graph in (narrow, wide)])
 
-    own = estimate.fitted(TARGET, [narrow, wide] * 20, np.tile(plain * [2.0, 1.0], 20))
+    user_fit = estimate.fitted(TARGET, [narrow, wide] * 20, np.tile(plain * [2.0, 1.0], 20))
 
-    assert own.fit.mean[-1] == pytest.approx(np.log(2.0) / 2, rel=0.02)
-    known = estimate.of([TARGET], [own])
-    after = [estimate.predict(graph, known).latency_ms[0] for graph in (narrow, wide)]
+    assert user_fit.fit.mean[-1] == pytest.approx(np.log(2.0) / 2, rel=0.02)
+    estimates = estimate.of([TARGET], [user_fit])
+    after = [estimate.predict(graph, estimates).latency_ms[0] for graph in (narrow, wide)]
     assert after == pytest.approx(plain * [2.0, 1.0], rel=0.02)
 
 

@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from ctm_research.corpus.corpus import CorpusTarget
 from ctm_research.evaluation.judge.efficiencies import PRIOR_MEANS, KindEfficiencies
@@ -192,10 +193,10 @@ class EstimateEngine:
     def _with_products(self, fitted: FittedEstimate, train: Rows) -> FittedEstimate:
         """Return the estimate with effects of the compositions of networks."""
         shares = self._networks.compositions()
-        known = np.unique(self._judged.network[train])
-        directions = main_directions(shares[known], _DIRECTIONS)
+        networks = np.unique(self._judged.network[train])
+        directions = main_directions(shares[networks], _DIRECTIONS)
         of_products = _OF_PRODUCTS**2 * np.eye(directions.shape[1])
-        covariance = block_diagonal(fitted.evidence.covariance, of_products)
+        covariance = block_diag(fitted.evidence.covariance, of_products)
         return replace(
             fitted,
             directions=directions,
@@ -402,14 +403,6 @@ class FittedEstimate:
     def _of(self, parts: Floats, rows: Rows) -> Floats:
         of_rows: Floats = parts[np.searchsorted(self.judged.rows, rows)]
         return of_rows
-
-
-def block_diagonal(first: Floats, second: Floats) -> Floats:
-    """Return a matrix of two blocks, float64 [A + C, B + D] of [A, B] and [C, D]."""
-    blocks = np.zeros((len(first) + len(second), first.shape[1] + second.shape[1]))
-    blocks[: len(first), : first.shape[1]] = first
-    blocks[len(first) :, first.shape[1] :] = second
-    return blocks
 
 
 def with_likely_threads(judged: Judged) -> list[Target]:
