@@ -233,6 +233,11 @@ class DeviceFormView(QScrollArea):
             self._build_list(editor)
             yield
         self._layout.addStretch(1)
+        # Earlier, a field could be left for ones that are not there yet.
+        for field in self.texts.values():
+            field.editingFinished.connect(self._show_notes)
+        for name in _NEEDED:
+            self.fields[name].value.returnPressed.connect(self.enter)
         self._form.device_changed.connect(self._on_device)
         self._form.changed.connect(self.show_form)
         self.show_form()
@@ -341,7 +346,6 @@ class DeviceFormView(QScrollArea):
         self._show_texts()
         for name, field in self.texts.items():
             field.textEdited.connect(partial(form.set_text, name))
-            field.editingFinished.connect(self._show_notes)
         self.notes.textChanged.connect(self._on_notes)
         self.family.activated.connect(lambda index: form.set_family(list(Family)[index]))
 
@@ -354,8 +358,6 @@ class DeviceFormView(QScrollArea):
             self._show_metric(name)
             field.value_edited.connect(partial(form.set_value, name))
             field.source_edited.connect(partial(form.set_source, name))
-            if name in _NEEDED:
-                field.value.returnPressed.connect(self.enter)
 
     def _build_configurations(self) -> None:
         self._add_heading("Runs")

@@ -1,20 +1,22 @@
-"""A quarter of a minute of random actions in a window of its own: nothing is raised."""
+"""A quarter of a minute of random actions in a window of its own: nothing is raised.
+
+The seed is fixed, so that a change is judged by itself; ``benchmarks.soak`` draws other ones.
+"""
 
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+SEED = "852591"
 
 
 def test_random_actions_raise_nothing() -> None:
-    seed = random.randrange(10**6)  # noqa: S311 - no secret
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.soak", "--minutes", "0.25", "--seed", str(seed)],
+        [sys.executable, "-m", "benchmarks.soak", "--minutes", "0.25", "--seed", SEED],
         cwd=ROOT,
         env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
         capture_output=True,
@@ -22,5 +24,5 @@ def test_random_actions_raise_nothing() -> None:
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, f"--seed {seed}\n{done.stdout}\n{done.stderr[-3000:]}"
+    assert done.returncode == 0, f"--seed {SEED}\n{done.stdout}\n{done.stderr[-3000:]}"
     assert "Actions: " in done.stdout

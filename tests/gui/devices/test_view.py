@@ -133,6 +133,21 @@ def test_a_device_that_is_asked_for_while_the_view_is_built_is_shown(
     assert view.form_view.fields["clock_mhz"].value.text() == "2400"
 
 
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Tab])
+def test_a_field_can_be_left_while_the_ones_below_are_missing(
+    window: MainWindow, qtbot: QtBot, key: Qt.Key
+) -> None:
+    view = window.central.devices_view
+    window.show_page("devices")
+    qtbot.waitUntil(lambda: hasattr(view, "form_view") and "clock_mhz" in view.form_view.fields)
+    form = view.form_view
+    for field in (form.texts["name"], form.fields["clock_mhz"].value):
+        field.setFocus()
+        QTest.keyClick(field, key)
+    assert not view.is_built
+    qtbot.waitUntil(lambda: view.is_built, timeout=WAIT_MS)
+
+
 def test_letters_do_not_sort_the_devices_anew(
     own: DevicesView, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
