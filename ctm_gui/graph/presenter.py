@@ -9,8 +9,9 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.graph.facts import NodeFacts
+from ctm_gui.operators.rows import OperatorSummary
 from ctm_gui.tasks.serial import SerialWorker, Task
-from ctm_gui.widgets.grid import search_mask, search_texts
+from ctm_gui.widgets.grid import search_mask
 from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from predictor.core.errors import HostError
 from predictor.core.progress import CancelToken
@@ -92,10 +93,11 @@ class GraphPresenter(QObject):
         """Whether nothing is being worked out."""
         return self._task is None and self._facts_task is None
 
-    def show_table(
-        self, table: OperatorTable | None, interval: tuple[float, float] | None = None
+    def show_operators(
+        self, operators: OperatorSummary | None, interval: tuple[float, float] | None = None
     ) -> None:
-        """Show another table; boxes stay where it is of the same graph."""
+        """Show other operators; boxes stay where they are of the same graph."""
+        table = None if operators is None else operators.table
         if self._facts_task is not None:
             self._facts_task.cancel()
             self._facts_task = None
@@ -114,9 +116,9 @@ class GraphPresenter(QObject):
         self._drawn, self.facts = _NOTHING, None
         self._opened, self.picture = {}, EMPTY
         self.matches = np.zeros(0, dtype=np.intp)
-        if table is not None:
+        if operators is not None:
             self._task = self._worker.submit(
-                lambda context: _drawn(table, interval, self._command, context.token),
+                lambda context: _drawn(operators, interval, self._command, context.token),
                 on_result=self._show,
                 on_error=lambda _: None,  # a layout that fails is a plain one
             )
@@ -283,15 +285,16 @@ def _is_same_graph(drawn: _Drawn, table: OperatorTable) -> bool:
 
 
 def _drawn(
-    table: OperatorTable,
+    operators: OperatorSummary,
     interval: tuple[float, float] | None,
     command: Sequence[str] | None,
     token: CancelToken,
 ) -> tuple[_Drawn, NodeFacts]:
+    table = operators.table
     tree = group_operators(table.names, table.op_types, table.edges)
     facts = NodeFacts(tree, table, interval)
     facts.prepare()
-    drawn = _Drawn(table.names, tree, search_texts(table.names, table.op_types))
+    drawn = _Drawn(table.names, tree, operators.search_texts)
     return _laid_out(drawn, [tree.root], command, token), facts
 
 
