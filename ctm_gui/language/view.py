@@ -35,12 +35,8 @@ from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import number, shown
-from predictor.services.generation.records import (
-    KV_PRECISIONS,
-    RUNTIME_NAMES,
-    WEIGHT_FORMATS,
-    Generation,
-)
+from predictor.services.generation.choices import KV_PRECISIONS, RUNTIME_NAMES, WEIGHT_FORMATS
+from predictor.services.generation.records import Generation
 from predictor.services.serving.sentences import answer as load_answer
 
 _DEVICE_PX = 190

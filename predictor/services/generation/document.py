@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from predictor.language.architecture import DecoderArchitecture
 from predictor.presentation.wording import number
 from predictor.services.generation.records import Generation, Interval
+
+if TYPE_CHECKING:
+    from predictor.language.architecture import DecoderArchitecture
 
 SCHEMA = "ctm-generation/1"
 _MB = 1e6

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from predictor.core.records import Basis, Device
-from predictor.language.runtimes import LANGUAGE_RUNTIMES
-from predictor.language.weights import FORMATS, KV_BITS
 
 if TYPE_CHECKING:
     from predictor.language.architecture import DecoderArchitecture
@@ -17,10 +15,6 @@ if TYPE_CHECKING:
     from predictor.language.power import Power
     from predictor.language.rates import Part
     from predictor.language.stored import StoredWeights
-
-WEIGHT_FORMATS: Final = tuple(FORMATS)
-KV_PRECISIONS: Final = tuple(KV_BITS)
-RUNTIME_NAMES: Final = tuple(LANGUAGE_RUNTIMES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

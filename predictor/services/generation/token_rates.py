@@ -19,13 +19,9 @@ from predictor.language.encoder import Encoder
 from predictor.language.fields import MAX_COUNTS
 from predictor.language.modules import Matrix, Module
 from predictor.language.weights import has_format
+from predictor.services.generation.choices import KV_PRECISIONS, RUNTIME_NAMES
 from predictor.services.generation.plans import can_run
-from predictor.services.generation.records import (
-    KV_PRECISIONS,
-    RUNTIME_NAMES,
-    GenerationRequest,
-    MeasuredRate,
-)
+from predictor.services.generation.records import GenerationRequest, MeasuredRate
 from predictor.store import token_rates as records
 from predictor.store.database import Database, has_store, open_database
 from predictor.store.token_rates import TokenRate

@@ -18,8 +18,9 @@ from predictor.services.choose.language import (
     front,
     quantity,
 )
+from predictor.services.generation.choices import RUNTIME_NAMES
 from predictor.services.generation.generate import generate
-from predictor.services.generation.records import RUNTIME_NAMES, GenerationRequest
+from predictor.services.generation.records import GenerationRequest
 from predictor.services.serving.prices import Prices
 
 _LLAMA = DecoderArchitecture(
