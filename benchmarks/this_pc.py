@@ -3,8 +3,8 @@
     python -m benchmarks.real_networks FOLDER
     python -m benchmarks.this_pc --networks FOLDER --output docs/results [--kept FOLDER]
 
-The ten seconds are measured as the product does it, in a store of their own, with the two rates that
-the first prediction measures: the matrix product among them is evidence of its own. Then a
+The ten seconds are measured as the product does it, in a store of their own, with the two rates
+that the first prediction measures: the matrix product is evidence of its own. Then a
 usual session of twelve networks is measured with the real networks in between: visits of
 ``benchmarks.probe_accuracy``, so that a machine that changes its speed does so for all. Thirteen
 real networks count, of convolutions and of attention; none of them is a probe. They are predicted
