@@ -1,8 +1,8 @@
 """Rates that this machine sustains, measured in a child process: copies, FP32 matrix products.
 
 Measured values are lower than a datasheet's peaks and stay apart from them: their source says
-"measured on this machine" and the day. The product is one of ONNX Runtime, so that it also tells
-how fast networks run there. A child process, so that its memory and threads go with it.
+"measured on this machine" and the day. The product is ONNX Runtime's, whose speed is that of
+networks. A child process, so that its memory and threads go with it.
 """
 
 from __future__ import annotations
