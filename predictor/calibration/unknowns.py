@@ -87,7 +87,8 @@ def gaps(targets: Sequence[Target], rates: Rates) -> Bools:
     That of one unit of several is a rate of GPUs; accelerators have none.
     """
     missing = np.array([np.isnan(getattr(rates, name)) for name in _RATES])
-    missing[_RATES.index(_UNIT)] &= [target.device.family in GPUS for target in targets]
+    has_units = np.array([target.device.family in GPUS for target in targets], np.bool_)
+    missing[_RATES.index(_UNIT)] &= has_units
     is_open: Bools = missing.any(axis=0)
     return is_open
 
