@@ -279,10 +279,9 @@ class FlowPlot(QWidget):
         prediction = answer.cost.prediction
         low, high = prediction.low80_ms, prediction.high80_ms
         between = f", 80 % interval {number(low)} to {number(high)}" if low and high else ""
-        where = prediction.configuration
         return "\n".join([
             *lines,
-            f"Unit: {answer.unit} ({where.runtime}, {where.precision})",
+            f"Unit: {answer.unit} ({answer.cost.how})",
             f"A run by itself: {number(prediction.latency_ms)} ms{between}",
             f"{number(stage.per_item)} runs an item, batches of {number(answer.mean_batch)}",
             f"It takes {percent(answer.share)} of the unit",
