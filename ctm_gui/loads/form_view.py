@@ -97,7 +97,7 @@ class StageForm(TableForm):
         )
         self.batch = CountBox("Largest batch of runs", _NONE)
         self.number("batch", "Batch", self.batch, "Largest number of runs at once.")
-        self.delay = PlainBox("Time that a run waits for its batch", "ms", -1, "until it is full")
+        self.delay = PlainBox("Time that a run waits for its batch", "ms", -1, "until full")
         self.number("batch_delay_ms", "Waits", self.delay, "For a full batch, at most.")
         self.batching = combo_box("Kind of batches")
         self.choice(
@@ -147,7 +147,7 @@ class StageForm(TableForm):
             show_number(field, table.get(key))
         kind = str(table.get("batching", ""))
         fill_data(self.batching, _KINDS, kind)
-        self.delay.setSpecialValueText("0 ms" if kind == DYNAMIC else "until it is full")
+        self.delay.setSpecialValueText("0 ms" if kind == DYNAMIC else "until full")
         self.delay.setEnabled(self.batch.value() > 1 or kind == DYNAMIC)
         fill_data(self.precision, _PRECISIONS, str(table.get("precision", "")))
         fill_data(self.weights, _WEIGHTS, str(table.get("weights", "")))
