@@ -97,7 +97,7 @@ class Simulation:
         """Factors on the latencies by stream and stage, float64 [draws] each."""
         random = np.random.default_rng([self._seed, 0])
         widest = max((len(cost.shared) for row in self._costs for cost in row), default=1)
-        common = random.standard_normal((len(self._box.units), self.draws, widest))
+        common = _balanced(random, (self.draws, len(self._box.units), widest)).swapaxes(0, 1)
         rests: dict[tuple[str, int], Floats] = {}
         levels: list[list[Floats]] = []
         for row, places in zip(self._costs, self.places, strict=True):
@@ -105,7 +105,7 @@ class Simulation:
             for cost, place in zip(row, places, strict=True):
                 key = cost.prediction.fingerprint, place
                 if key not in rests:
-                    rests[key] = random.standard_normal(self.draws)
+                    rests[key] = _balanced(random, (self.draws,))
                 levels[-1].append(_level(cost, common[place], rests[key]))
         return levels
 
@@ -318,6 +318,16 @@ def slow_runs(spread: Spread | None, z: Floats) -> Floats | None:
     logs = np.interp(z, (0.0, _Z90, _Z99, _LAST_Z), (0.0, p90, p99, last))
     factors: Floats = np.exp(logs)
     return factors
+
+
+def _balanced(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Return normal numbers, float64 [draws, ...]: of each draw there is the opposite too.
+
+    So the median draw of a latency is its P50 in few draws as well.
+    """
+    draws, *rest = shape
+    half = random.standard_normal((draws // 2, *rest))
+    return np.concatenate([half, -half, np.zeros((draws % 2, *rest))])
 
 
 def _level(cost: RunCost, common: Floats, rest: Floats) -> Floats:
