@@ -16,16 +16,24 @@ from predictor.cli.measured import measured_of
 from predictor.cli.predicting import BUDGET_MISSED, PredictionStore
 from predictor.cli.reading import reading
 from predictor.core.errors import InputError
+from predictor.devices.operating import parsed_clocks
 from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.loads.boxes import box_of_devices, box_of_load, check_mode, named_box
-from predictor.services.loads.carry import ModelKey, Models, carry, check_units
+from predictor.services.loads.boxes import (
+    box_of_devices,
+    box_of_load,
+    check_clock,
+    check_mode,
+    named_box,
+)
+from predictor.services.loads.carry import ModelKey, Models, check_units
 from predictor.services.loads.costs import Evidence
 from predictor.services.loads.document import load_document
 from predictor.services.loads.load_file import read_load
 from predictor.services.loads.models import model_paths
 from predictor.services.loads.placement import targets_of
 from predictor.services.loads.records import Box, Load
+from predictor.services.loads.settings import carry_in_settings
 from predictor.services.report.build import report_alone
 from predictor.services.report.files import check_report_path, save_report
 from predictor.services.report.pdf import report_pdf
@@ -42,7 +50,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     check_units(load, box)
     models = models_of(paths)
     with closing(PredictionStore(options.store)) as store:
-        answer = carry(load, box, models, evidence_of(options, load, [box], models, store))
+        evidence = evidence_of(options, load, [box], models, store)
+        answer = carry_in_settings(load, box, models, evidence)
         if options.report:
             report = report_alone((), [answer], datetime.now(UTC).astimezone())
             save_report(report, Path(options.report), report_pdf)
@@ -65,12 +74,11 @@ def _box(options: argparse.Namespace, load: Load, catalogue: Catalogue, console:
         box = box_of_load(load, catalogue)
     if options.mode:
         box = replace(box, mode=options.mode)
-        check_mode(box, _wrong_mode)
+        check_mode(box, lambda reason: InputError("--mode", reason, "name one of them"))
+    if options.clock:
+        box = replace(box, clock=parsed_clocks(options.clock))
+        check_clock(box, lambda reason: InputError("--clock", reason, "name one in its range"))
     return box
-
-
-def _wrong_mode(reason: str) -> InputError:
-    return InputError("--mode", reason, "name one of them")
 
 
 def models_of(paths: Mapping[ModelKey, Path]) -> dict[ModelKey, Model]:

@@ -60,6 +60,7 @@ class RunCost:
         memory_bytes: that its largest batch takes; None where it is not known.
         energy_mj: of a run with its 80 % interval; None where no power is known.
         power: in words, whose power that is of; empty where none is known.
+        of_board: whether that is the power of all of the board, the host's part among it.
         needs_quantising: whether it is of an INT8 model that the user still has to make.
     """
 
@@ -71,6 +72,7 @@ class RunCost:
     memory_bytes: float | None
     energy_mj: tuple[float, float, float] | None
     power: str = ""
+    of_board: bool = False
     needs_quantising: bool = False
 
     @property
@@ -99,27 +101,32 @@ def run_costs(
         places: the boxes with their modes, and the units.
         evidence: the user's measurements.
     """
-    targets = [target_of(stage, unit) for _, unit in places]
+    by_place = [target_of(stage, unit) for _, unit in places]
+    # Modes and clocks of a target are of one prediction.
+    targets = list({target.id: target for target in by_place}.values())
     predictions = predict([model], targets, "", *evidence)
     usual = energies(model, targets, predictions, evidence.measured)
     file_batch = max((p.configuration.batch for p in predictions), default=1)
     ratios, bounds_ms = _batch_ratios(model, targets, file_batch, stage.batch)
+    columns = zip(predictions, usual, ratios.T, bounds_ms.tolist(), strict=True)
+    of_target = dict(zip((target.id for target in targets), columns, strict=True))
     traffic = Columns.of(model.graph).traffic_by_width
     costs = []
     followed: dict[TargetId, ClockModel] = {}
-    for place, target, prediction, energy, ratio, item_ms in zip(
-        places, targets, predictions, usual, ratios.T, bounds_ms.tolist(), strict=True
-    ):
-        box, unit = place
-        point = box.point(unit)
+    for (box, unit), target in zip(places, by_place, strict=True):
+        prediction, energy, ratio, item_ms = of_target[target.id]
+        clocks = box.clocks(unit)
         clocked, drawn = prediction, energy
-        if point is not None and prediction.latency_ms is not None:
+        if clocks is not None and prediction.latency_ms is not None:
             if target.id not in followed:
                 followed[target.id] = clock_model(model, target)
-            clocks = clocks_of(unit.device, point)
+            point = box.point(unit)
+            if point is not None and clocks != clocks_of(unit.device, point):
+                point = None  # power is stated of a mode as it is
             clocked = at_clocks(prediction, followed[target.id], target, clocks, point).prediction
-            if point.power_w is not None or clocks != default_clocks(unit.device):
-                drawn = at_point(clocked, point)
+            is_limited = point is not None and point.power_w is not None
+            if is_limited or clocks != default_clocks(unit.device):
+                drawn = None if point is None else at_point(clocked, point)
         _, activation_ratio = byte_ratios([target.configuration.precision])
         traffic_bytes = float(activation_ratio[0] @ traffic)
         latency_ms = math.nan if clocked.latency_ms is None else clocked.latency_ms
@@ -176,6 +183,7 @@ def _run_cost(
         memory_bytes=None if memory is None else float(memory.peak_bytes + grown),
         energy_mj=None if energy is None else (energy.mj, energy.low80_mj, energy.high80_mj),
         power="" if energy is None else energy.evidence,
+        of_board=energy is not None and energy.of_board,
         needs_quantising=needs_quantising(model, prediction),
     )
 

@@ -50,6 +50,7 @@ def test_a_card_draws_no_more_than_it_states() -> None:
     assert card.mj == pytest.approx(card.watts * prediction.latency_ms)
     assert card.low80_mj < card.mj < card.high80_mj <= 170 * prediction.high80_ms
     assert "170 W" in card.evidence
+    assert not card.of_board
 
 
 def test_a_board_is_of_runs_on_all_cores() -> None:
