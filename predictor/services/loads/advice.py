@@ -52,7 +52,7 @@ class Advisor:
 
     def all(self) -> tuple[Advice, ...]:
         """Return the changes that help, the most helpful first."""
-        stage, unit = self._binding.stage, self._binding.unit
+        stage, unit = self._binding.stage, self._assignment[self._i][self._j]
         changes: list[tuple[str, Stage, str]] = []
         if stage.batch < _BATCH:
             batched = replace(stage, batch=_BATCH)
@@ -98,7 +98,7 @@ class Advisor:
             words=f"{stage.name} {words}"
             if words.startswith("on ")
             else f"{stage.name} in {words}",
-            before_ms=_item_ms(self._binding.cost),
+            before_ms=_item_ms(self._costs[self._i, self._j][row[self._j]]),
             after_ms=_item_ms(cost),
             utilisation=float(demand[self._place]),
             busiest=float(demand.max()),
@@ -111,4 +111,4 @@ class Advisor:
 
 
 def _item_ms(cost: RunCost) -> float:
-    return float(cost.batch_ms[-1]) / len(cost.batch_ms)
+    return float(cost.batch_ms[-1]) / len(cost.batch_ms) + cost.processor_ms

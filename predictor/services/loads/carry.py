@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -21,7 +22,8 @@ from predictor.services.loads.answers import (
     UnitAnswer,
 )
 from predictor.services.loads.boxes import budget_watts
-from predictor.services.loads.costs import Evidence, RunCost, item_joules, run_costs, watts_of
+from predictor.services.loads.costs import Evidence, RunCost, item_joules, watts_of
+from predictor.services.loads.fallback import run_costs_on
 from predictor.services.loads.limits import Limits
 from predictor.services.loads.placement import (
     Assignment,
@@ -32,9 +34,10 @@ from predictor.services.loads.placement import (
     path_ms,
     rows_of,
     simulation_of,
+    work_of,
 )
 from predictor.services.loads.prices import load_cost
-from predictor.services.loads.records import AUTO, Box, Load, Stage
+from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream
 from predictor.services.loads.simulate import Draw, Simulation
 from predictor.services.serving.records import Between
 
@@ -89,7 +92,7 @@ def costs_of(load: Load, boxes: Sequence[Box], models: Models, evidence: Evidenc
                     stage.threads)  # fmt: skip
             if kind not in by_kind:
                 units = [(box, box.units[name]) for box in boxes for name in open_units(stage, box)]
-                rows = iter(run_costs(stage, models[model_key(stage)], units, evidence))
+                rows = iter(run_costs_on(stage, models[model_key(stage)], units, evidence))
                 by_kind[kind] = [
                     {name: next(rows) for name in open_units(stage, box)} for box in boxes
                 ]
@@ -193,7 +196,7 @@ class _Carrying:
     def _cost(self, stage: Stage, unit: str) -> RunCost:
         model = self._models[model_key(stage)]
         place = self._box, self._box.units[unit]
-        return run_costs(stage, model, [place], self._evidence)[0]
+        return run_costs_on(stage, model, [place], self._evidence)[0]
 
     def _stream(self, i: int, runs: Sequence[Draw], chance: float) -> StreamAnswer:
         stream, names = self._load.streams[i], self._assignment[i]
@@ -242,10 +245,25 @@ class _Carrying:
         )
 
     def _binding(self, streams: Sequence[StreamAnswer], units: Sequence[UnitAnswer]) -> StageAnswer:
-        """Return the stage with the largest share of the busiest unit."""
+        """Return the stage with the largest share of the busiest unit, by its part there."""
         busiest = max(units, key=lambda unit: unit.utilisation.median).name
-        stages = [stage for stream in streams for stage in stream.stages if stage.unit == busiest]
+        stages = [
+            part
+            for stream in streams
+            for stage in stream.stages
+            for part in (stage, self._fallen(stream.stream, stage))
+            if part is not None and part.unit == busiest
+        ]
         return max(stages, key=lambda stage: stage.share)
+
+    def _fallen(self, stream: Stream, stage: StageAnswer) -> StageAnswer | None:
+        """Return what a stage leaves to the processor; None for nothing."""
+        fallback = stage.cost.fallback
+        if fallback is None:
+            return None
+        unit = self._box.units[fallback.unit]
+        share = work_of(stream, replace(stage.stage, threads=None), fallback.cost, unit)
+        return replace(stage, unit=unit.name, cost=fallback.cost, mean_batch=1.0, share=share)
 
     def _memory(self) -> tuple[MemoryAnswer, ...]:
         """Return the memory of models, one of a model on a unit, where all of it is known."""

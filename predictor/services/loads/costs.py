@@ -48,6 +48,29 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Fallback:
+    """Operators of a run that its runtime leaves to the processor of the box.
+
+    Attributes:
+        unit: name of the processor.
+        types: of the operators, the most frequent first.
+        operators: number of them.
+        transfers: tensors that cross between unit and processor in a run.
+        transfer_bytes: of those.
+        transfer_ms: that they take, of the unit's time.
+        cost: of these operators on the processor, for a run.
+    """
+
+    unit: str
+    types: tuple[str, ...]
+    operators: int
+    transfers: int
+    transfer_bytes: float
+    transfer_ms: float
+    cost: RunCost
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RunCost:
     """A run of a stage on a unit.
 
@@ -62,6 +85,8 @@ class RunCost:
         power: in words, whose power that is of; empty where none is known.
         of_board: whether that is the power of all of the board, the host's part among it.
         needs_quantising: whether it is of an INT8 model that the user still has to make.
+        fallback: operators that run on the processor instead, whose time is none of the others';
+            None where all of them run here.
     """
 
     prediction: Prediction
@@ -74,6 +99,12 @@ class RunCost:
     power: str = ""
     of_board: bool = False
     needs_quantising: bool = False
+    fallback: Fallback | None = None
+
+    @property
+    def processor_ms(self) -> float:
+        """Time on the processor for a run, beside that of the unit."""
+        return 0.0 if self.fallback is None else float(self.fallback.cost.batch_ms[0])
 
     @property
     def of_full_batch(self) -> float:

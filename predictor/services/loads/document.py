@@ -14,6 +14,7 @@ from predictor.services.loads.answers import (
     StreamAnswer,
 )
 from predictor.services.loads.boxes import box_entry
+from predictor.services.loads.costs import Fallback
 from predictor.services.loads.sentences import headline, sentences
 from predictor.services.serving.records import Between
 
@@ -123,6 +124,21 @@ def _stage(answer: StageAnswer) -> dict[str, object]:
         "high80_ms": prediction.high80_ms,
         "basis": prediction.basis and prediction.basis.value,
         "evidence": prediction.evidence,
+        "fallback": _fallback(answer.cost.fallback),
+    }
+
+
+def _fallback(fallback: Fallback | None) -> dict[str, object] | None:
+    if fallback is None:
+        return None
+    return {
+        "unit": fallback.unit,
+        "types": list(fallback.types),
+        "operators": fallback.operators,
+        "processor_ms": fallback.cost.prediction.latency_ms,
+        "transfers": fallback.transfers,
+        "transfer_bytes": fallback.transfer_bytes,
+        "transfer_ms": fallback.transfer_ms,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from predictor.core.text import plural
+from predictor.core.text import plural, printable
 from predictor.core.units import format_bytes
 from predictor.devices.operating import DOMAINS
 from predictor.presentation.wording import number
@@ -18,7 +18,7 @@ from predictor.services.loads.answers import (
     StreamAnswer,
 )
 from predictor.services.loads.choice import BoxChoice
-from predictor.services.loads.costs import runs_at_once
+from predictor.services.loads.costs import Fallback, runs_at_once
 from predictor.services.loads.prices import LoadCost
 from predictor.services.loads.records import Load
 from predictor.services.serving.records import Between
@@ -196,12 +196,26 @@ def _doubts(answer: Answer) -> Iterator[str]:
                 yield f"{stage.stage.name}: few chips of the kind of {stage.unit} were checked."
             if prediction.is_lower_limit:
                 yield f"{stage.stage.name}: operators of unknown cost are missing from its latency."
-            if prediction.unsupported is not None:
+            if stage.cost.fallback is not None:
+                yield _fallback(stage, stage.cost.fallback)
+            elif prediction.unsupported is not None:
                 types = ", ".join(prediction.unsupported.types[:3])
                 yield (
                     f"{stage.stage.name}: {stage.unit} does not run {types}: "
                     f"{prediction.unsupported.consequence}."
                 )
+
+
+def _fallback(stage: StageAnswer, fallback: Fallback) -> str:
+    types = ", ".join(map(printable, fallback.types[:3]))
+    more = len(fallback.types) - 3
+    types += f" and {more} more" if more > 0 else ""
+    return (
+        f"{stage.stage.name}: {stage.unit} leaves {plural(fallback.operators, 'operator')} "
+        f"({types}) to {fallback.unit}: {number(stage.cost.processor_ms)} ms a run there and "
+        f"{number(fallback.transfer_ms)} ms for {plural(fallback.transfers, 'tensor')} between "
+        f"them, {format_bytes(fallback.transfer_bytes)}."
+    )
 
 
 def interval(value: Between) -> str:
