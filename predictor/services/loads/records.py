@@ -126,8 +126,15 @@ class Box:
 
     @property
     def bandwidth_bytes_per_s(self) -> float | None:
-        """Bandwidth of the shared memory; None where it is not known."""
-        return self._smallest([memory_bandwidth(unit.device) for unit in self.shared])
+        """Bandwidth of the shared memory at the clock of the mode; None where it is not known."""
+        return self._smallest([self._bandwidth(unit) for unit in self.shared])
+
+    def _bandwidth(self, unit: Unit) -> float | None:
+        stated, clocks = memory_bandwidth(unit.device), self.clocks(unit)
+        usual_mhz = default_clocks(unit.device).mem
+        if stated is None or clocks is None or clocks.mem is None or usual_mhz is None:
+            return stated
+        return stated * clocks.mem / usual_mhz
 
     @property
     def shared(self) -> list[Unit]:
