@@ -14,12 +14,7 @@ from typing import Final
 import numpy as np
 
 from predictor.core.progress import Progress, ProgressCallback, no_progress
-from predictor.devices.operating import (
-    clock_domain,
-    clock_ranges,
-    default_clocks,
-    stated_clocks,
-)
+from predictor.devices.operating import clock_domain, default_clocks, stated_clocks
 from predictor.services.loads.answers import Answer, Candidate, LowestClock, Settings
 from predictor.services.loads.carry import Models, carry, costs_of
 from predictor.services.loads.choice import ITEMS, bounded_by, in_modes
@@ -125,18 +120,17 @@ class _Judge:
 def _ladder(box: Box, unit: Unit) -> Iterator[Box]:
     """Yield a box with a unit's own clock from the usual one down, all others usual.
 
-    Of clocks that the device states as it runs them those, else steps of a ratio. A clock that
-    is another unit's too is not tried.
+    Clocks are those that the device states, of few of them steps of one ratio down to the lowest.
+    None are tried where it states no lower one, nor a clock that is another unit's too.
     """
     device = unit.device
     domain = clock_domain(device)
     usual = default_clocks(device).stated.get(domain)
     sharing = [entry for entry in box.units.values() if clock_domain(entry.device) == domain]
-    if usual is None or len(sharing) > 1:
+    clocks = [mhz for mhz in stated_clocks(device, domain) if usual is not None and mhz < usual]
+    if usual is None or not clocks or len(sharing) > 1:
         return
-    lowest = clock_ranges(device)[domain][0]
-    clocks = [mhz for mhz in stated_clocks(device, domain) if mhz < usual]
     if len(clocks) < _MIN_STATED:
-        clocks = np.round(np.geomspace(lowest, usual, _STEPS)[:-1]).tolist()
+        clocks = np.round(np.geomspace(min(clocks), usual, _STEPS)[:-1]).tolist()
     for mhz in sorted({usual, *clocks}, reverse=True):
         yield replace(box, clock={domain: mhz})
