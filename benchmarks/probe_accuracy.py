@@ -41,7 +41,6 @@ from predictor.core.progress import CancelToken
 from predictor.core.records import Device, Target
 from predictor.core.units import significant
 from predictor.devices.schema import device_from_object, device_to_object
-from predictor.devices.self_test import run_self_test, with_measured_rates
 from predictor.graph.model import Model
 from predictor.presentation.wording import percent
 from predictor.probing.choice import PlanRequest
@@ -55,6 +54,7 @@ from predictor.probing.measuring.interface import (
     RunStarted,
 )
 from predictor.probing.measuring.local import LocalRunner
+from predictor.probing.self_test import run_self_test, with_measured_rates
 from predictor.services.devices.this_machine import describe_this_machine
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.engines import CLOSERTOME

@@ -21,10 +21,11 @@ from predictor.services.serving.sentences import percent
 _BOX_PX, _GAP_PX, _STRIPE_PX = 38, 8, 4
 _NAME_PX = 18  # of a stream, over its stages
 _UNIT_PX, _BAR_PX = 56, 14
-_MIN_BOX_PX, _MAX_BOX_PX = 84, 190
-_UNITS_SHARE = 0.36
+_MIN_BOX_PX, _GOOD_BOX_PX, _MAX_BOX_PX = 62, 72, 190
+_ARROW_PX = 13  # between two stages, at least
+_UNITS_SHARE, _MIN_UNITS_PX = 0.36, 96
 _MARGIN_PX = 8
-_LINK_PX = 34  # between the stages and the units
+_LINK_PX = 26  # between the stages and the units
 _FULL = 1.25  # of a unit's time, at the right end of its bar
 
 
@@ -91,7 +92,13 @@ class FlowPlot(QWidget):
         return QSize(520, height + 2 * _MARGIN_PX)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(360, self.sizeHint().height())
+        stages = self._columns * (_MIN_BOX_PX + _ARROW_PX)
+        width = stages + _LINK_PX + _MIN_UNITS_PX + 2 * _MARGIN_PX
+        return QSize(max(width, 300), self.sizeHint().height())
+
+    @property
+    def _columns(self) -> int:
+        return max((stage.column for stage in self._stages), default=0) + 1
 
     @property
     def _unit_by_name(self) -> Mapping[str, Unit]:
@@ -121,13 +128,15 @@ class FlowPlot(QWidget):
     # Where things are
 
     def _left_px(self) -> float:
-        return (self.width() - 2 * _MARGIN_PX) * (1 - _UNITS_SHARE) - _LINK_PX
+        """Return the room of the stages: units give way to them down to their least width."""
+        room = self.width() - 2 * _MARGIN_PX
+        needed = room - _LINK_PX - self._columns * (_GOOD_BOX_PX + _ARROW_PX)
+        return room - _LINK_PX - max(min(room * _UNITS_SHARE, needed), _MIN_UNITS_PX)
 
     def _place(self, placed_stage: PlacedStage) -> QRectF:
-        columns = max(stage.column for stage in self._stages) + 1
-        room = self._left_px() / columns
-        width = min(max(room - 2 * _GAP_PX, _MIN_BOX_PX), _MAX_BOX_PX)
-        step = min(room, width + 3 * _GAP_PX) if columns > 1 else room
+        room = self._left_px() / self._columns
+        width = min(max(room - max(room / 6, _ARROW_PX), _MIN_BOX_PX), _MAX_BOX_PX)
+        step = min(room, width + 3 * _GAP_PX)
         top = _MARGIN_PX + placed_stage.row * (_BOX_PX + _GAP_PX)
         top += (placed_stage.stream + 1) * _NAME_PX
         return QRectF(_MARGIN_PX + placed_stage.column * step, top, width, _BOX_PX)
@@ -186,14 +195,16 @@ class FlowPlot(QWidget):
         self._write(painter, QRectF(inner.topLeft(), inner.bottomRight() - QPointF(0, line)),
                     shown(placed_stage.stage.name))  # fmt: skip
         painter.setPen(QColor(theme.muted))
-        self._write(painter, inner.adjusted(0, line, 0, 0), self._second_line(placed_stage))
+        self._write(painter, inner.adjusted(0, line, 0, 0), *self._second_line(placed_stage))
 
-    def _second_line(self, placed_stage: PlacedStage) -> str:
+    def _second_line(self, placed_stage: PlacedStage) -> tuple[str, str]:
+        """Return unit, runs and time of a stage, and the same without the unit."""
         stage, answer = placed_stage.stage, self._answer_of(placed_stage)
         runs = f"{number(stage.per_item)} × " if stage.per_item != 1 else ""
         if answer is None:
-            return f"{self._unit_of(placed_stage) or AUTO}: {runs}—"
-        return f"{answer.unit}: {runs}{number(answer.cost.prediction.latency_ms, 2)} ms"
+            return f"{self._unit_of(placed_stage) or AUTO}: {runs}—", f"{runs}—"
+        time = f"{runs}{number(answer.cost.prediction.latency_ms, 2)} ms"
+        return f"{answer.unit}: {time}", time
 
     def _paint_arrow(self, painter: QPainter, before: QRectF, after: QRectF) -> None:
         start = QPointF(before.right(), before.center().y())
@@ -222,9 +233,10 @@ class FlowPlot(QWidget):
         answer = self._unit_answer(name)
         line = painter.fontMetrics().height()
         painter.setPen(QColor(theme.text))
-        count = f" × {unit.count}" if unit.count > 1 else ""
-        self._write(painter, QRectF(rect.left(), rect.top() + 2, rect.width(), line),
-                    f"{name}{count}: {_busy_text(answer)}")  # fmt: skip
+        words = f"{name} × {unit.count}" if unit.count > 1 else name
+        room = QRectF(rect.left(), rect.top() + 2, rect.width(), line)
+        texts = _busy_text(answer), percent(answer.utilisation.median) if answer else NOTHING
+        self._write(painter, room, *(f"{words}: {text}" for text in texts))
         bar = QRectF(rect.left(), rect.top() + line + 5, rect.width(), _BAR_PX)
         painter.fillRect(bar, QColor(theme.grid))
         if answer is None:
@@ -246,9 +258,12 @@ class FlowPlot(QWidget):
         painter.drawLine(QLineF(full, bar.top() - 3, full, bar.bottom() + 3))
 
     @staticmethod
-    def _write(painter: QPainter, room: QRectF, text: str) -> None:
-        right = Qt.TextElideMode.ElideRight
-        elided = painter.fontMetrics().elidedText(text, right, int(room.width()))
+    def _write(painter: QPainter, room: QRectF, *texts: str) -> None:
+        """Write the first of the texts that fits, else as much as does of the last one."""
+        metrics, width = painter.fontMetrics(), int(room.width())
+        fitting = (text for text in texts if metrics.horizontalAdvance(text) <= width)
+        text = next(fitting, texts[-1])
+        elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
         painter.drawText(room, AT_LEFT, elided)
 
     # Words
@@ -279,10 +294,9 @@ class FlowPlot(QWidget):
         prediction = answer.cost.prediction
         low, high = prediction.low80_ms, prediction.high80_ms
         between = f", 80 % interval {number(low)} to {number(high)}" if low and high else ""
-        where = prediction.configuration
         return "\n".join([
             *lines,
-            f"Unit: {answer.unit} ({where.runtime}, {where.precision})",
+            f"Unit: {answer.unit} ({answer.cost.how})",
             f"A run by itself: {number(prediction.latency_ms)} ms{between}",
             f"{number(stage.per_item)} runs an item, batches of {number(answer.mean_batch)}",
             f"It takes {percent(answer.share)} of the unit",

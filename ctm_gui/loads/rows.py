@@ -41,20 +41,20 @@ class StreamsGrid(Grid):
             [
                 text_column("name", "Stream", [_text(stream, "name") for stream in streams]),
                 text_column("rate", "Items/s", list(map(_rate, streams))),
-                text_column("deadline", "Deadline", list(map(_deadline, streams))),
-                _time_column("p50", "P50 (ms)", [a.p50_ms if a else None for a in matches], 50),
-                _time_column("p99", "P99 (ms)", [a.p99_ms if a else None for a in matches], 99),
-                text_column("missed", "Missed", list(map(_missed, matches)), _MISSED),
-                text_column(
-                    "chance", "Chance", [percent(a.chance) if a else NOTHING for a in matches],
-                    _CHANCE,
-                ),
                 number_column(
                     "holds",
                     "Holds",
                     [float(a.largest_count) if a else None for a in matches],
                     _HOLDS,
                 ),
+                text_column(
+                    "chance", "Chance", [percent(a.chance) if a else NOTHING for a in matches],
+                    _CHANCE,
+                ),
+                text_column("missed", "Missed", list(map(_missed, matches)), _MISSED),
+                _time_column("p50", "P50 (ms)", [a.p50_ms if a else None for a in matches], 50),
+                _time_column("p99", "P99 (ms)", [a.p99_ms if a else None for a in matches], 99),
+                text_column("deadline", "Deadline", list(map(_deadline, streams))),
                 number_column(
                     "joules",
                     "J/item",
@@ -81,23 +81,23 @@ class StagesGrid(Grid):
             len(stages),
             [
                 text_column("name", "Stage", [shown(stage_name(stage)) for stage in stages]),
-                text_column("model", "Model", [_text(stage, "model") for stage in stages]),
                 text_column(
                     "unit", "Unit",
                     [unit_text(s, a) for s, a in zip(stages, matches, strict=True)],
                 ),
-                text_column("runs", "Runs", [_text(stage, "per_item", "1") for stage in stages]),
                 number_column(
                     "run",
                     "ms a run",
                     [a.cost.prediction.latency_ms if a else None for a in matches],
                     _RUN,
                 ),
-                number_column("batch", "Batch", [a.mean_batch if a else None for a in matches]),
                 text_column(
                     "share", "Of the unit", [percent(a.share) if a else NOTHING for a in matches],
                     _SHARE,
                 ),
+                text_column("runs", "Runs", [_text(stage, "per_item", "1") for stage in stages]),
+                number_column("batch", "Batch", [a.mean_batch if a else None for a in matches]),
+                text_column("model", "Model", [_text(stage, "model") for stage in stages]),
             ],
         )  # fmt: skip
 

@@ -56,6 +56,12 @@ _C, _M, _P = MetricGroup.COMPUTE, MetricGroup.MEMORY, MetricGroup.POWER
 MEASURED_HERE = "measured on this machine"
 """How the source of a metric begins that is no fact of a datasheet but what was reached here."""
 
+PRODUCT_SIZE = 1024
+"""Rows and columns of the matrices whose product is measured on this machine."""
+
+MEASURED_PRODUCT = "FP32 matrix product of ONNX Runtime"
+"""What the source of an FP32 rate names that was measured so, beside the day."""
+
 COMPUTED_HERE = "this machine: computed: clock x cores x lanes x 2"
 """Source of an FP32 rate that a measured one replaces: virtual machines may hide their clock."""
 

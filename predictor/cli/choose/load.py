@@ -37,9 +37,9 @@ def choose_by_load(options: argparse.Namespace, console: Console) -> int:
     boxes = [named_box(text, catalogue) for text in options.box]
     boxes += [box_of_devices([device]) for device in devices]
     boxes = boxes or list(all_boxes(catalogue))
-    models = models_of(paths)
+    models = models_of(load, paths)
     with closing(PredictionStore(options.store)) as store:
-        evidence = evidence_of(options, load, boxes, models, store)
+        evidence = evidence_of(options, load, boxes, models, store, catalogue, console)
         choice = choose_box(load, boxes, models, evidence, options.rows, progress_on(console))
         rows = choice.candidates[: options.rows or None]
         if options.json:

@@ -77,10 +77,9 @@ def _stages(answer: StreamAnswer) -> list[list[str]]:
     for stage in answer.stages:
         prediction = stage.cost.prediction
         low, high = prediction.low80_ms, prediction.high80_ms
-        configuration = prediction.configuration
         rows.append([
             printable(f"{answer.stream.name}: {stage.stage.name}"),
-            f"{stage.unit} ({configuration.runtime}, {configuration.precision})",
+            f"{stage.unit} ({stage.cost.how})",
             number(stage.stage.per_item),
             number(prediction.latency_ms),
             f"{number(low)} – {number(high)}" if low and high else "—",

@@ -42,11 +42,11 @@ class MachineRates:
         entry = self._machines().get(hardware_of(machine), {})
         try:
             rates = SustainedRates(
-                float(entry["copy_gbps"]), float(entry["gemm_tflops"]), str(entry["day"])
+                float(entry["copy_gbps"]), float(entry["product_tflops"]), str(entry["day"])
             )
         except (LookupError, TypeError, ValueError):
             return None
-        counts = all(0 < rate < math.inf for rate in (rates.copy_gbps, rates.gemm_tflops))
+        counts = all(0 < rate < math.inf for rate in (rates.copy_gbps, rates.product_tflops))
         return rates if counts else None
 
     def keep(self, machine: Device, rates: SustainedRates) -> None:
@@ -114,7 +114,7 @@ def measure_rates(
         HostError: the measurement fails.
         CancelledError: it was cancelled.
     """
-    from predictor.devices.self_test import run_self_test  # noqa: PLC0415 - NumPy, see below
+    from predictor.probing.self_test import run_self_test  # noqa: PLC0415 - NumPy, see below
 
     rates = run_self_test(cancel=cancel, progress=progress)
     try:
@@ -170,7 +170,7 @@ def lacks_rates(device: Device) -> bool:
 
 def with_measured_rates(device: Device, rates: SustainedRates) -> Device:
     """Return this machine with rates; those that it states itself stay."""
-    from predictor.devices import self_test  # noqa: PLC0415
+    from predictor.probing import self_test  # noqa: PLC0415
 
     return self_test.with_measured_rates(device, rates)
 

@@ -11,8 +11,9 @@ from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.devices.operating import default_clocks, power_modes
 from predictor.services.loads.answers import Candidate
 from predictor.services.loads.boxes import budget_watts
-from predictor.services.loads.carry import Models, check_deadlines, check_units, costs_of
+from predictor.services.loads.carry import check_deadlines, check_units, costs_of
 from predictor.services.loads.costs import Evidence, RunCost, watts_of
+from predictor.services.loads.models import Models
 from predictor.services.loads.placement import Costs, best_assignment, rows_of, simulation_of
 from predictor.services.loads.records import Box, Load
 from predictor.services.loads.simulate import Simulation

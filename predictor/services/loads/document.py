@@ -108,6 +108,8 @@ def _stream(answer: StreamAnswer) -> dict[str, object]:
 
 def _stage(answer: StageAnswer) -> dict[str, object]:
     stage, prediction = answer.stage, answer.cost.prediction
+    generation = answer.cost.generation
+    first, token = (generation.first_token, generation.token) if generation else (None, None)
     return {
         "stage": stage.name,
         "model": stage.model,
@@ -118,7 +120,12 @@ def _stage(answer: StageAnswer) -> dict[str, object]:
         "mean_batch": answer.mean_batch,
         "share_of_unit": answer.share,
         "runtime": prediction.configuration.runtime,
-        "precision": prediction.configuration.precision.value,
+        "precision": prediction.configuration.precision.value if generation is None else None,
+        "prompt_tokens": generation and generation.request.prompt,
+        "new_tokens": generation and generation.request.new,
+        "weights": generation and generation.weights,
+        "first_token_ms": first and first.median,
+        "token_ms": token and token.median,
         "latency_ms": prediction.latency_ms,
         "low80_ms": prediction.low80_ms,
         "high80_ms": prediction.high80_ms,

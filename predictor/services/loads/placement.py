@@ -27,12 +27,16 @@ def open_units(stage: Stage, box: Box) -> list[str]:
 
 
 def targets_of(load: Load, boxes: Sequence[Box]) -> list[Target]:
-    """Return the targets of all stages on the units of boxes; units that a box lacks have none."""
+    """Return the targets of all networks on the units of boxes; units that a box lacks have none.
+
+    Language models have none: their runtimes are others.
+    """
     targets = {
         target.id: target
         for box in boxes
         for stream in load.streams
         for stage in stream.stages
+        if not stage.generates
         for name in open_units(stage, box)
         if name in box.units
         for target in [target_of(stage, box.units[name])]

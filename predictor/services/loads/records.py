@@ -31,6 +31,9 @@ class Stage:
         delay_ms: that a run waits for a full batch; infinite for full batches alone.
         runtime, precision, threads: empty or None for what is usual of the device.
         dims: values of dimensions that the file leaves open, by name.
+        prompt_tokens: of a language model's run; 0 for the few that start a speech recogniser.
+        new_tokens: that a run of a language model generates; 0 for a network that runs once.
+        weights: format of a language model's weights; empty for the usual one of its runtime.
     """
 
     line: int
@@ -45,6 +48,14 @@ class Stage:
     precision: str = ""
     threads: int | None = None
     dims: Mapping[str, int] = field(default_factory=dict)
+    prompt_tokens: int = 0
+    new_tokens: int = 0
+    weights: str = ""
+
+    @property
+    def generates(self) -> bool:
+        """Whether its model generates tokens."""
+        return self.new_tokens > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

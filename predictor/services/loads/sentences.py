@@ -62,6 +62,7 @@ def sentences(answer: Answer) -> Iterator[str]:
     for stream in answer.streams:
         yield _largest_count(answer, stream)
     yield _binding(answer)
+    yield from _generated(answer)
     yield from _at_once(answer)
     for change in answer.advice:
         yield _advice(change, answer.binding)
@@ -86,6 +87,22 @@ def _binding(answer: Answer) -> str:
         f"{stage.stage.name} binds: it takes {percent(stage.share)} of {stage.unit}, "
         f"{number(stage.cost.prediction.latency_ms)} ms a run by itself."
     )
+
+
+def _generated(answer: Answer) -> Iterator[str]:
+    """Yield what a run of each language model is made of."""
+    for stream in answer.streams:
+        for stage in stream.stages:
+            run = stage.cost.generation
+            if run is None or run.first_token is None or run.decode_tokens_per_s is None:
+                continue
+            tokens = plural(run.request.new, "token")
+            yield (
+                f"{stage.stage.name} generates {tokens} after {run.request.prompt:,}: "
+                f"{number(run.first_token.median)} ms to the first, then "
+                f"{number(run.decode_tokens_per_s)} a second ({run.weights}, "
+                f"{format_bytes(run.memory.total)} of weights, cache and buffers)."
+            )
 
 
 def _at_once(answer: Answer) -> Iterator[str]:

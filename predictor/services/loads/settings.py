@@ -16,9 +16,10 @@ import numpy as np
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.devices.operating import clock_domain, default_clocks, stated_clocks
 from predictor.services.loads.answers import Answer, Candidate, LowestClock, Settings
-from predictor.services.loads.carry import Models, carry, costs_of
+from predictor.services.loads.carry import carry, costs_of
 from predictor.services.loads.choice import ITEMS, bounded_by, in_modes
 from predictor.services.loads.costs import Evidence
+from predictor.services.loads.models import Models
 from predictor.services.loads.placement import Costs
 from predictor.services.loads.records import Box, Load, Unit
 

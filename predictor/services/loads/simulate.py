@@ -32,6 +32,9 @@ _LAST_Z: Final = 4.0
 _ENDLESS: Final = 20  # items that stand for a stream whose queue grows without end
 _RUNS_AN_ITEM: Final = 8
 _IN_A_ROW: Final = 6  # draws that hold
+_FEWEST: Final = 40  # items of a stream in a draw
+_LONGER: Final = 4.0  # times that a draw may last for them
+_STEPS_A_RUN: Final = 4  # that take as long to simulate as a run: between events they are one
 
 
 class Scaled(NamedTuple):
@@ -255,13 +258,15 @@ class Simulation:
 
     def _pipelines(self, draw: int, load: Scaled, items: int) -> list[Pipeline]:
         total = sum(
-            stream.rate_per_s * load.factor * count * _weight(stream)
-            for stream, count in zip(self._streams, load.counts, strict=True)
+            stream.rate_per_s * load.factor * count * _weight(stream, row)
+            for stream, count, row in zip(self._streams, load.counts, self._costs, strict=True)
         )
+        rarest = min(stream.rate_per_s * load.factor * max(count, 1)
+                     for stream, count in zip(self._streams, load.counts, strict=True))  # fmt: skip
+        # A rare stream needs some items of its own for its percentiles.
+        horizon_s = items / total * min(max(_FEWEST * total / items / rarest, 1.0), _LONGER)
         added = self._added_s(load)
-        return [
-            self._pipeline(i, draw, load, items / total, added) for i in range(len(self._streams))
-        ]
+        return [self._pipeline(i, draw, load, horizon_s, added) for i in range(len(self._streams))]
 
     def _pipeline(
         self, i: int, draw: int, load: Scaled, horizon_s: float, added: Sequence[Floats]
@@ -278,7 +283,8 @@ class Simulation:
         stages = []
         for j, stage in enumerate(stream.stages):
             random = np.random.default_rng([self._seed, 2, draw, i, j])
-            spread = self._costs[i][j].prediction.spread
+            cost = self._costs[i][j]
+            spread = cost.prediction.spread
             stages.append(
                 StageRuns(
                     unit=self.places[i][j],
@@ -287,6 +293,8 @@ class Simulation:
                     per_item=stage.per_item,
                     delay_s=stage.delay_ms / 1000,
                     factors=slow_runs(spread, random.standard_normal(len(merged))),
+                    steps=cost.steps,
+                    first_share=cost.first_share,
                 )
             )
         return Pipeline(stages, merged)
@@ -314,9 +322,13 @@ def _servers(streams: Sequence[Stream], box: Box, units: Sequence[Sequence[str]]
     return np.array(counts, np.float64)
 
 
-def _weight(stream: Stream) -> float:
+def _weight(stream: Stream, row: Sequence[RunCost]) -> float:
     """Return how many items an item counts as: one of very many runs stands for several."""
-    return max(sum(stage.per_item for stage in stream.stages) / _RUNS_AN_ITEM, 1.0)
+    runs = (
+        stage.per_item * (1 + cost.steps / _STEPS_A_RUN)
+        for stage, cost in zip(stream.stages, row, strict=True)
+    )
+    return max(sum(runs) / _RUNS_AN_ITEM, 1.0)
 
 
 def _ended(latency_ms: Floats) -> Floats:

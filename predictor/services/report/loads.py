@@ -173,8 +173,7 @@ def _run80(stage: StageAnswer) -> str:
 
 
 def _how(stage: StageAnswer) -> str:
-    configuration = stage.cost.prediction.configuration
-    return f"{stage.unit} ({configuration.runtime}, {configuration.precision})"
+    return f"{stage.unit} ({stage.cost.how})"
 
 
 _MODES: tuple[Field[Candidate], ...] = (

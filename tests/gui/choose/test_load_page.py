@@ -437,6 +437,35 @@ def test_a_stage_states_how_it_runs(qtbot: QtBot, window: MainWindow, view: Load
     assert "the stage states a batch" in form.batching.accessibleDescription()
 
 
+def test_a_stage_generates_tokens_where_its_model_does(
+    qtbot: QtBot, window: MainWindow, view: LoadView
+) -> None:
+    form = view.editor.stage_form
+    assert not form.new.isEnabled()
+    type_into(view.editor.stream_form.rate, "0.1")
+    type_into(view.editor.stream_form.deadline, "60000")
+    choose(form.model, "qwen3-1.7b.json")
+    assert (form.prompt.value(), form.new.value()) == (512, 128)
+    assert form.weights.isEnabled()
+    assert not form.precision.isEnabled()
+    assert "onnxruntime-genai" in [form.runtime.itemText(i) for i in range(form.runtime.count())]
+    type_into(form.new, "20")
+    choose(form.weights, "q8_0")
+    wait(qtbot, window)
+    (stage, *_) = answer_of(window).streams[0].stages
+    assert stage.cost.generation is not None
+    assert (stage.cost.generation.request.new, stage.cost.how) == (20, "llama.cpp, q8_0")
+    assert "detect generates 20 tokens after 512: " in view.remarks.text()
+    assert "llama.cpp, q8_0" in view.flow.accessibleDescription()
+    type_into(form.prompt, "0")
+    wait(qtbot, window)
+    assert "needs prompt_tokens too" in form.new.accessibleDescription()
+    choose(form.model, "mobilenetv2-1.0-224.onnx")
+    wait(qtbot, window)
+    assert not form.new.isEnabled()
+    assert "new_tokens" not in draft_of(window).streams[0]["stage"][0]
+
+
 def test_a_dropped_box_runs_the_load(
     qtbot: QtBot, window: MainWindow, tmp_path: Path,
     drop_files: Callable[[MainWindow, list[Path]], None],

@@ -89,8 +89,8 @@ def test_a_clock_that_a_virtual_machine_states_as_it_is_now_is_no_other_hardware
         '{"machines": 1}',
         '{"machines": {"KEY": 1}}',
         '{"machines": {"KEY": {"copy_gbps": 1, "day": ""}}}',
-        '{"machines": {"KEY": {"copy_gbps": -1, "gemm_tflops": 1, "day": ""}}}',
-        '{"machines": {"KEY": {"copy_gbps": NaN, "gemm_tflops": 1, "day": ""}}}',
+        '{"machines": {"KEY": {"copy_gbps": -1, "product_tflops": 1, "day": ""}}}',
+        '{"machines": {"KEY": {"copy_gbps": NaN, "product_tflops": 1, "day": ""}}}',
     ],
 )
 def test_a_damaged_file_keeps_nothing_and_is_written_anew(

@@ -17,9 +17,10 @@ from predictor.graph.operator_graph import OperatorFlag
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.loads import fallback as module
 from predictor.services.loads.boxes import box_of_devices, named_box
-from predictor.services.loads.carry import carry, model_key
+from predictor.services.loads.carry import carry
 from predictor.services.loads.costs import Fallback, RunCost, run_costs, target_of
 from predictor.services.loads.fallback import crossing_bytes, falling, run_costs_on
+from predictor.services.loads.models import model_key
 from predictor.services.loads.placement import alone_ms, best_assignment, simulation_of
 from predictor.services.loads.records import Box, Load, Stage, Stream, Unit
 from predictor.services.prediction.explain import explain
@@ -179,7 +180,7 @@ def test_a_processor_that_binds_is_said_with_its_stage(monkeypatch: pytest.Monke
     stream = Stream(line=1, name="camera", rate_per_s=20.0, deadline_ms=400.0, stages=(stage,))
     load = Load(file=TomlTables(Path("load.toml"), {}, [], "fix it"), streams=(stream,), draws=4)
     monkeypatch.setattr(
-        "predictor.services.loads.carry.run_costs_on",
+        "predictor.services.loads.carry.stage_costs",
         lambda _, __, places, *___: [_fallen(4.0, 30.0) for _ in places],
     )
     answer = carry(load, _BOX, {model_key(stage): _MODEL})

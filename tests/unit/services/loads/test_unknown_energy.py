@@ -12,9 +12,9 @@ from predictor.presentation import report
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.loads.answers import Answer
 from predictor.services.loads.boxes import all_boxes, box_of_devices
-from predictor.services.loads.carry import model_key
 from predictor.services.loads.choice import choose_box
 from predictor.services.loads.document import load_document
+from predictor.services.loads.models import model_key
 from predictor.services.loads.records import Box, Load, Prices, Stage, Stream
 from predictor.services.loads.sentences import choice_sentence, sentences
 from predictor.services.loads.settings import carry_in_settings

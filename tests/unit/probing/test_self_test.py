@@ -8,8 +8,8 @@ from predictor.core.errors import CancelledError, HostError
 from predictor.core.metrics import COMPUTED_HERE, Family
 from predictor.core.progress import CancelToken
 from predictor.core.records import Cluster, Device, MeasuredRate, SustainedRates
-from predictor.devices import self_test
-from predictor.devices.self_test import run_self_test, with_measured_rates
+from predictor.probing import self_test
+from predictor.probing.self_test import run_self_test, with_measured_rates
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ def test_the_child_process_measures_both_rates():
     result = run_self_test(seconds_per_rate=0.02)
     # Wide enough for any machine: an old board copies 1 GB/s, a server 1 TB/s.
     assert 0.1 < result.copy_gbps < 10_000
-    assert 1e-5 < result.gemm_tflops < 1000
+    assert 1e-5 < result.product_tflops < 1000
 
 
 def test_modules_in_the_current_folder_are_not_imported(

@@ -1,7 +1,8 @@
 """Rates that this machine sustains, measured in a child process: copies, FP32 matrix products.
 
 Measured values are lower than a datasheet's peaks and stay apart from them: their source says
-"measured on this machine" and the day. A child process, so that its memory and threads go with it.
+"measured on this machine" and the day. The product is ONNX Runtime's, whose speed is that of
+networks. A child process, so that its memory and threads go with it.
 """
 
 from __future__ import annotations
@@ -18,13 +19,18 @@ import numpy as np
 
 from predictor.core.child_start import child_command, child_environment
 from predictor.core.errors import HostError
-from predictor.core.metrics import COMPUTED_HERE, MEASURED_HERE
+from predictor.core.metrics import (
+    COMPUTED_HERE,
+    MEASURED_HERE,
+    MEASURED_PRODUCT,
+    PRODUCT_SIZE,
+)
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, MeasuredRate, SustainedRates
 from predictor.devices.detection import NO_BANDWIDTH
+from predictor.devices.peaks import fastest_cores
 
 COPY_MIB = 256
-GEMM_SIZE = 1024
 SECONDS_PER_RATE = 0.4
 _TIME_LIMIT_S = 60.0
 _USUAL_S = 2  # both rates, and the start of their process
@@ -38,6 +44,7 @@ _THREADS = (
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+_FATAL = 4
 # Coarser clocks do not resolve the time of one product.
 _FINE_S = 1e-3
 _ACTION = "try again when the machine is less busy"
@@ -84,8 +91,11 @@ def with_measured_rates(device: Device, result: SustainedRates) -> Device:
     computed from its cores is, since a virtual machine may hide their clock. The rate of the whole
     is that of its cores together.
     """
-    rates = {"dram_bw_gbps": result.copy_gbps, "fp32_tflops": result.gemm_tflops * _cores(device)}
-    what = {"dram_bw_gbps": "copy of a large array", "fp32_tflops": "FP32 matrix product"}
+    rates = {
+        "dram_bw_gbps": result.copy_gbps,
+        "fp32_tflops": result.product_tflops * fastest_cores(device),
+    }
+    what = {"dram_bw_gbps": "copy of a large array", "fp32_tflops": MEASURED_PRODUCT}
     measured = {
         name: MeasuredRate(
             float(f"{rate:.{_DIGITS}g}"), f"{MEASURED_HERE}, {result.day}: {what[name]}, sustained"
@@ -106,14 +116,6 @@ def with_measured_rates(device: Device, result: SustainedRates) -> Device:
     )
 
 
-def _cores(device: Device) -> float:
-    """Return the number of its fastest cores that the device is worth."""
-    rated = [(c.cores, c.clock_mhz * (c.fp32_au_per_core or 1)) for c in device.clusters]
-    if not rated:
-        return device.metric("core_count") or 1.0
-    return sum(cores * rate for cores, rate in rated) / max(rate for _, rate in rated)
-
-
 def measure_copy_bandwidth(seconds: float = SECONDS_PER_RATE) -> float:
     """Return the bandwidth of the fastest copy of an array far larger than most caches, in GB/s.
 
@@ -127,13 +129,25 @@ def measure_copy_bandwidth(seconds: float = SECONDS_PER_RATE) -> float:
     return 2 * source.nbytes / best / 1e9
 
 
-def measure_gemm(seconds: float = SECONDS_PER_RATE) -> float:
-    """Return the FP32 rate of the fastest product of two square matrices, in TFLOP/s."""
-    left = np.ones((GEMM_SIZE, GEMM_SIZE), dtype=np.float32)
-    right = np.ones((GEMM_SIZE, GEMM_SIZE), dtype=np.float32)
-    product = np.empty_like(left)
-    best = _fastest(lambda: np.matmul(left, right, out=product), seconds)
-    return 2 * GEMM_SIZE**3 / best / 1e12
+def measure_product(seconds: float = SECONDS_PER_RATE) -> float:
+    """Return the FP32 rate of ONNX Runtime's fastest product of two matrices, in TFLOP/s.
+
+    One thread multiplies by a constant matrix, as the layers of networks do.
+    """
+    # Not above: the parent needs neither.
+    import onnxruntime  # noqa: PLC0415
+
+    from predictor.probing.networks.product import product_model  # noqa: PLC0415
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = _FATAL
+    session = onnxruntime.InferenceSession(
+        product_model(PRODUCT_SIZE), options, providers=["CPUExecutionProvider"]
+    )
+    inputs = {"left": np.ones((1, PRODUCT_SIZE, PRODUCT_SIZE), np.float32)}
+    best = _fastest(lambda: session.run(None, inputs), seconds)
+    return 2 * PRODUCT_SIZE**3 / best / 1e12
 
 
 def _output(child: subprocess.Popen[str], cancel: CancelToken, progress: ProgressCallback) -> str:
@@ -156,7 +170,7 @@ def _parsed(output: str) -> SustainedRates:
     try:
         values = json.loads(output.splitlines()[-1])
         day = datetime.now(tz=UTC).date().isoformat()
-        return SustainedRates(float(values["copy_gbps"]), float(values["gemm_tflops"]), day)
+        return SustainedRates(float(values["copy_gbps"]), float(values["product_tflops"]), day)
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise HostError("self-test", "its process gave no result", _ACTION) from error
 
@@ -186,7 +200,7 @@ def main(arguments: Sequence[str]) -> int:
     seconds_per_rate = float(arguments[0])
     rates = {
         "copy_gbps": measure_copy_bandwidth(seconds_per_rate),
-        "gemm_tflops": measure_gemm(seconds_per_rate),
+        "product_tflops": measure_product(seconds_per_rate),
     }
     sys.stdout.write(json.dumps(rates) + "\n")
     return 0
