@@ -342,9 +342,9 @@ def test_modes_and_clocks_that_hold_stand_behind_the_answer(
 ) -> None:
     remarks = view.remarks.text().splitlines()
     (thrifty,) = (line for line in remarks if "takes the fewest joules" in line)
-    assert thrifty.startswith("Of its modes that hold with 95 %, 10W takes")
+    assert thrifty.startswith("• Of its modes that hold with 95 %, 10W takes")
     (clock,) = (line for line in remarks if "all other clocks usual" in line)
-    assert clock.startswith("At GPU ")
+    assert clock.startswith("• At GPU ")
     view.editor.tabs.setCurrentIndex(1)
     type_into(view.editor.box_form.clock, "gpu=459")
     wait(qtbot, window)
