@@ -89,7 +89,7 @@ def gaps(targets: Sequence[Target], rates: Rates) -> Bools:
     missing = np.array([np.isnan(getattr(rates, name)) for name in _RATES])
     has_units = np.array([target.device.family in GPUS for target in targets], np.bool_)
     missing[_RATES.index(_UNIT)] &= has_units
-    is_open: Bools = missing.any(axis=0)
+    is_open: Bools = np.logical_or.reduce(missing, axis=0)
     return is_open
 
 
