@@ -152,6 +152,8 @@ class StageForm(TableForm):
         fill_data(self.precision, _PRECISIONS, str(table.get("precision", "")))
         fill_data(self.weights, _WEIGHTS, str(table.get("weights", "")))
         generates = any(key in table for key in LANGUAGE_KEYS)
+        # A speech recogniser is started by a prompt of its own.
+        self.prompt.setSpecialValueText("usual" if generates else _NONE)
         for key in ("threads", "precision", "dims"):
             self.fields[key].setEnabled(not generates)
         for key in LANGUAGE_KEYS:

@@ -108,7 +108,8 @@ def _check_tokens(load: Load, stage: Stage, model: StageModel) -> None:
     if isinstance(model, Model):
         return
     if not stage.prompt_tokens and model.architecture.encoder is None:
-        raise load.wrong(stage.line, "new_tokens", "a language model needs prompt_tokens too")
+        reason = "this stage has none, and its language model needs a prompt"
+        raise load.wrong(stage.line, "prompt_tokens", reason)
     tokens, longest = prompt_of(stage) + stage.new_tokens, model.architecture.max_context
     if tokens > longest:
         reason = f"the context of {stage.model} has {longest:,} tokens, and a run takes {tokens:,}"

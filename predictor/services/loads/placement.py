@@ -265,6 +265,7 @@ def _candidates(load: Load, stage: Stage, costs: Mapping[str, RunCost]) -> list[
         problems = dict.fromkeys(cost.prediction.problem for cost in costs.values())
         stated = ("runtime", stage.runtime), ("precision", stage.precision), ("model", stage.model)
         refused = all(problem.startswith(NOT_SUPPORTED) for problem in problems)
+        refused |= any(problem.startswith(f"{stage.runtime} does not run") for problem in problems)
         key = next(key for key, value in stated[0 if refused else -1 :] if value)
         raise load.wrong(
             stage.line, key, f"no unit has a number for {stage.name}: {'; '.join(problems)}"

@@ -459,7 +459,7 @@ def test_a_stage_generates_tokens_where_its_model_does(
     assert "llama.cpp, q8_0" in view.flow.accessibleDescription()
     type_into(form.prompt, "0")
     wait(qtbot, window)
-    assert "needs prompt_tokens too" in form.new.accessibleDescription()
+    assert "its language model needs a prompt" in form.prompt.accessibleDescription()
     choose(form.model, "mobilenetv2-1.0-224.onnx")
     wait(qtbot, window)
     assert not form.new.isEnabled()

@@ -163,3 +163,9 @@ def test_a_model_that_is_too_large_is_one_sentence() -> None:
     stage = replace(_STAGE, weights="fp32", batch=128)
     with pytest.raises(InputError, match=r"qwen3-1.7b needs \d+.*GB, and .* of gpu are usable"):
         carry(_load(stage), box, {model_key(stage): _QWEN})
+
+
+def test_a_runtime_that_no_unit_has_is_named() -> None:
+    stage = replace(_STAGE, runtime="vllm", unit="cpu")
+    with pytest.raises(InputError, match="runtime: no unit has a number for answer: vllm does not"):
+        carry(_load(stage), _ORIN, {model_key(stage): _QWEN})

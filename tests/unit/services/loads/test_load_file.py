@@ -189,7 +189,11 @@ def _read_models(folder: Path, text: str) -> None:
     ("stage", "keys", "reason"),
     [
         (_ANSWER, "", "it is a language model: state prompt_tokens and new_tokens"),
-        (_ANSWER, "new_tokens = 60\n", "a language model needs prompt_tokens too"),
+        (
+            _ANSWER,
+            "new_tokens = 60\n",
+            "prompt_tokens: this stage has none, and its language model needs a prompt",
+        ),
         (
             _ANSWER.replace("qwen3-1.7b", "whisper-base"),
             "new_tokens = 445\n",
