@@ -145,10 +145,10 @@ class Candidate:
 
         What a card takes alone is no more comparable than what is unknown.
         """
-        is_known = self.run_watts is not None and self.of_board
-        first, second = (self.run_watts, self.watts)[:: 1 if is_known else -1]
+        by_joules = self.run_watts is not None and self.of_board
+        first, second = (self.run_watts, self.watts)[:: 1 if by_joules else -1]
         values = first, second, self.busiest
-        return not is_known, *(math.inf if value is None else value for value in values)
+        return not by_joules, *(math.inf if value is None else value for value in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
