@@ -49,12 +49,12 @@ def _modes(settings: Settings | None) -> list[str]:
 
 def mode_cells(mode: Candidate, chance: float) -> tuple[str, str, str, str]:
     """Return chance, busiest unit, watts and those of the runs of a box in a mode."""
-    chance_text = percent(mode.chance)
+    chance_cell = percent(mode.chance)
     if mode.chance < chance:
-        chance_text = "—" if mode.problem else f"under {percent(chance)}"
+        chance_cell = "—" if mode.problem else f"under {percent(chance)}"
     busiest = "—" if mode.busiest is None else f"{mode.unit} {percent(mode.busiest)}"
     card = " (card)" if mode.run_watts is not None and not mode.of_board else ""
-    return chance_text, busiest, number(mode.watts), f"{number(mode.run_watts)}{card}"
+    return chance_cell, busiest, number(mode.watts), f"{number(mode.run_watts)}{card}"
 
 
 def _stream(answer: StreamAnswer) -> Sequence[str]:

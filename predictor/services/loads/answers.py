@@ -141,10 +141,14 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """Order by what the runs take: of whole boards, of cards alone, then what is unknown."""
-        scope = 2 if self.run_watts is None else int(not self.of_board)
-        values = self.run_watts, self.watts, self.busiest
-        return scope, *(math.inf if value is None else value for value in values)
+        """Order by what the runs take of whole boards, then by stated watts.
+
+        What a card takes alone is no more comparable than what is unknown.
+        """
+        by_joules = self.run_watts is not None and self.of_board
+        first, second = (self.run_watts, self.watts)[:: 1 if by_joules else -1]
+        values = first, second, self.busiest
+        return not by_joules, *(math.inf if value is None else value for value in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,19 +41,21 @@ def headline(answer: Answer) -> str:
 
 
 def choice_sentence(load: Load, choice: BoxChoice) -> str:
-    """Return which box carries a load with the fewest joules."""
+    """Return which box carries a load with the fewest joules, else with the fewest watts."""
     boxes = plural(choice.considered, "box in its mode", "boxes in their modes")
     sentence = f"{choice.passing} of {boxes} pass the bounds of the load."
     if not choice.holding:
         return f"{sentence} None carries it with {percent(load.chance)}."
     first = choice.candidates[0]
     mode = f" at {first.box.mode}" if first.box.mode else ""
+    carries, watts = f"{sentence} {first.box.name}{mode} carries it", number(first.run_watts)
+    if first.run_watts is not None and first.of_board:
+        return f"{carries} with the fewest joules: its runs draw {watts} W on average."
+    stated = "" if first.watts is None else f" with the fewest stated watts, {number(first.watts)}"
     if first.run_watts is None:
-        return f"{sentence} {first.box.name}{mode} carries it; what its runs take is not known."
-    host = "" if first.of_board else " without their host"
+        return f"{carries}{stated}; what its runs take is not known."
     return (
-        f"{sentence} {first.box.name}{mode} carries it with the fewest joules: its runs draw "
-        f"{number(first.run_watts)} W on average{host}."
+        f"{carries}{stated}; its card draws {watts} W on average, what its host takes is not known."
     )
 
 

@@ -252,8 +252,8 @@ class Simulation:
     def _with_memory(self, demand: Floats, load: Scaled) -> Floats:
         """Return demands of units where the shared memory is full too, float64 [..., units]."""
         used = self._memory_shares(load)
-        at_least = np.where((used > 0) & (used.sum() >= 1), used.sum(), 0.0)
-        full: Floats = np.maximum(demand, at_least)
+        when_full = np.where((used > 0) & (used.sum() >= 1), used.sum(), 0.0)
+        full: Floats = np.maximum(demand, when_full)
         return full
 
     def _pipelines(self, draw: int, load: Scaled, items: int) -> list[Pipeline]:

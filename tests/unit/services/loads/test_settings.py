@@ -78,11 +78,15 @@ def test_where_no_power_is_known_none_is_the_thriftiest(monkeypatch: pytest.Monk
     assert [mode.chance for mode in found.modes] == [1.0, 1.0]
 
 
-def test_cards_alone_come_after_boards_and_what_is_unknown_last() -> None:
-    card = Candidate(box=_box({}), run_watts=1.0)
-    board = Candidate(box=_box({}), run_watts=9.0, of_board=True)
-    unknown = Candidate(box=_box({}), watts=1.0)
-    assert sorted([unknown, card, board], key=lambda entry: entry.rank) == [board, card, unknown]
+def test_boards_come_by_their_joules_all_else_by_stated_watts() -> None:
+    hungry = Candidate(box=_box({}), watts=10.0, run_watts=9.0, of_board=True)
+    thrifty = Candidate(box=_box({}), watts=50.0, run_watts=8.0, of_board=True)
+    card = Candidate(box=_box({}), watts=300.0, run_watts=1.0)
+    unknown = Candidate(box=_box({}), watts=15.0)
+    nothing = Candidate(box=_box({}), busiest=0.1)
+    mixed = [nothing, card, hungry, unknown, thrifty]
+    ranked = [thrifty, hungry, unknown, card, nothing]
+    assert sorted(mixed, key=lambda entry: entry.rank) == ranked
 
 
 @settings(max_examples=15, deadline=None)
