@@ -41,7 +41,7 @@ COMMANDS = (
     (PREDICT, 10_000, 150.0),
     (PREDICT, 100_000, 500.0),
     (CHOOSE, 10_000, None),
-    (CHOOSE, 100_000, None),
+    (CHOOSE, 100_000, 500.0),
 )
 _ADDRESSES_KIB = 4_000_000
 _LOOKS = 25

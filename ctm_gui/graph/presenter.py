@@ -9,8 +9,9 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.graph.facts import NodeFacts
+from ctm_gui.operators.rows import OperatorSummary
 from ctm_gui.tasks.serial import SerialWorker, Task
-from ctm_gui.widgets.grid import search_mask, search_texts
+from ctm_gui.widgets.grid import search_mask
 from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from predictor.core.errors import HostError
 from predictor.core.progress import CancelToken
@@ -73,6 +74,8 @@ class GraphPresenter(QObject):
         self._worker = worker
         self._command = command
         self._task: Task | None = None
+        # Apart: of 100 000 operators their sums would keep the window's thread for 80 ms.
+        self._facts_task: Task | None = None
         self._drawn = _NOTHING
         # In the order in which the user opened them.
         self._opened: dict[int, None] = {}
@@ -88,15 +91,23 @@ class GraphPresenter(QObject):
     @property
     def settled(self) -> bool:
         """Whether nothing is being worked out."""
-        return self._task is None
+        return self._task is None and self._facts_task is None
 
-    def show_table(
-        self, table: OperatorTable | None, interval: tuple[float, float] | None = None
+    def show_operators(
+        self, operators: OperatorSummary | None, interval: tuple[float, float] | None = None
     ) -> None:
-        """Show another table; boxes stay where it is of the same graph."""
+        """Show other operators; boxes stay where they are of the same graph."""
+        table = None if operators is None else operators.table
+        if self._facts_task is not None:
+            self._facts_task.cancel()
+            self._facts_task = None
         if table is not None and _is_same_graph(self._drawn, table):
-            self.facts = NodeFacts(self._drawn.tree, table, interval)
-            self.facts_changed.emit()
+            facts = NodeFacts(self._drawn.tree, table, interval)
+            self._facts_task = self._worker.submit(
+                lambda _: facts.prepare(),
+                on_result=lambda _: self._show_facts(facts),
+                on_error=lambda _: None,  # sums raise no error of ours
+            )
             return
         if self._task is not None:
             self._task.cancel()
@@ -105,12 +116,16 @@ class GraphPresenter(QObject):
         self._drawn, self.facts = _NOTHING, None
         self._opened, self.picture = {}, EMPTY
         self.matches = np.zeros(0, dtype=np.intp)
-        if table is not None:
+        if operators is not None:
             self._task = self._worker.submit(
-                lambda context: _drawn(table, interval, self._command, context.token),
+                lambda context: _drawn(operators, interval, self._command, context.token),
                 on_result=self._show,
                 on_error=lambda _: None,  # a layout that fails is a plain one
             )
+
+    def _show_facts(self, facts: NodeFacts) -> None:
+        self._facts_task, self.facts = None, facts
+        self.facts_changed.emit()
 
     def toggle(self, node: int) -> None:
         """Open a closed group, close an open one; an operator stays as it is."""
@@ -270,16 +285,16 @@ def _is_same_graph(drawn: _Drawn, table: OperatorTable) -> bool:
 
 
 def _drawn(
-    table: OperatorTable,
+    operators: OperatorSummary,
     interval: tuple[float, float] | None,
     command: Sequence[str] | None,
     token: CancelToken,
 ) -> tuple[_Drawn, NodeFacts]:
+    table = operators.table
     tree = group_operators(table.names, table.op_types, table.edges)
     facts = NodeFacts(tree, table, interval)
-    # Here first: of 100 000 operators they would keep the window's thread for 80 ms.
     facts.prepare()
-    drawn = _Drawn(table.names, tree, search_texts(table.names, table.op_types))
+    drawn = _Drawn(table.names, tree, operators.search_texts)
     return _laid_out(drawn, [tree.root], command, token), facts
 
 

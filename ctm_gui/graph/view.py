@@ -84,11 +84,11 @@ class GraphView(QWidget):
         """Show the graph of an explained pair, or say why there is none."""
         self._current, self._selected = None, _NO_OPERATORS
         if explained is None or not explained.table.names:
-            self.presenter.show_table(None)
+            self.presenter.show_operators(None)
             self._stack.show_message(shown(message) if message else _NOTHING_YET)
             return
         self._device = explained.device
-        self.presenter.show_table(explained.table, explained.interval)
+        self.presenter.show_operators(explained.operators, explained.interval)
         if not self.presenter.picture.nodes.size:
             self._stack.show_message(WORKING)
 

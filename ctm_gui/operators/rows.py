@@ -105,7 +105,7 @@ class OperatorSummary:
         """Return a mask of the operators that pass the filter, bool [N]."""
         mask = np.ones(len(self), dtype=np.bool_)
         if chosen.search.strip():
-            mask &= search_mask(self._search_texts, chosen.search)
+            mask &= search_mask(self.search_texts, chosen.search)
         if chosen.types is not None:
             codes, types = self.table.types
             mask &= np.array([kind in chosen.types for kind in types], dtype=np.bool_)[codes]
@@ -135,7 +135,8 @@ class OperatorSummary:
         return name_ranks(self.table.names)
 
     @cached_property
-    def _search_texts(self) -> list[str]:
+    def search_texts(self) -> list[str]:
+        """What a search reads of each operator: its name and type, N texts."""
         return search_texts(self.table.names, self.table.op_types)
 
     def _time_by_bound(self, codes: IndexArray, types: int) -> FloatArray:

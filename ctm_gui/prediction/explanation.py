@@ -104,7 +104,7 @@ class Explained:
         """Work out what views ask at their first look, off the window's thread."""
         operators, attention = self.operators, self.attention
         _ = self.table.bounds, self.table.types, self.roofline and self.roofline.reached
-        _ = operators.type_times, operators.is_free, operators.name_ranks
+        _ = operators.type_times, operators.is_free, operators.name_ranks, operators.search_texts
         if attention is not None:
             _ = attention.types, attention.operators.to_peaks, attention.operators.from_peaks
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
+from shiboken6 import isValid
 
 # Timers of the work that waits for a turn; the first one runs.
 _waiting: deque[QTimer] = deque()
@@ -48,7 +49,8 @@ def in_turns(work: Iterator[None], owner: QObject) -> None:
 
 
 def _wait(timer: QTimer) -> None:
-    if timer not in _waiting:
+    # One that went with its owner would be the first for good, and nothing behind it would run.
+    if isValid(timer) and timer not in _waiting:
         _waiting.append(timer)
     _start_first()
 
@@ -90,12 +92,13 @@ class NextTurn(QObject):
         return self._timer in _waiting
 
     def start(self, *_: object) -> None:
-        """Do the work in a later turn."""
+        """Do the work in a later turn; nothing once the owner is deleted."""
         _wait(self._timer)
 
     def stop(self) -> None:
         """Leave the work undone."""
-        self._timer.stop()
+        if isValid(self._timer):
+            self._timer.stop()
         _leave(self._timer)
 
     def _run(self) -> None:

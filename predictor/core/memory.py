@@ -7,7 +7,7 @@ from typing import Final
 
 _M_MMAP_THRESHOLD: Final = -3  # of malloc.h
 _M_ARENA_MAX: Final = -8
-_MMAP_BYTES: Final = 8 * 2**20
+_MMAP_BYTES: Final = 2**20
 _ARENAS: Final = 2
 
 

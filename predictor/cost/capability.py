@@ -172,13 +172,14 @@ def stated_capability(target: Target) -> tuple[Capability, MissingMetricError | 
     try:
         share = thread_share(device, configuration.threads)
     except MissingMetricError as error:
-        share, gap = math.nan, error
+        # Without its frames, which hold it: they and the arrays of callers would stay for long.
+        share, gap = math.nan, error.with_traceback(None)
     peaks = _Peaks.of(device, 1.0 if math.isnan(share) else share)
     try:
         matrix = peaks.matrix(device, configuration.precision)
         vector = peaks.vector(device, configuration.precision, matrix)
     except MissingMetricError as error:
-        matrix, vector, gap = math.nan, math.nan, gap or error
+        matrix, vector, gap = math.nan, math.nan, gap or error.with_traceback(None)
     bytes_per_s = bandwidth(device)
     if math.isnan(bytes_per_s):
         gap = gap or missing(device, "dram_bw_gbps")

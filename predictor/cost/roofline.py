@@ -252,7 +252,7 @@ class RatedTargets:
             try:
                 capabilities[index], gap = stated_capability(target)
             except InputError as error:
-                gap = error
+                gap = error.with_traceback(None)  # nor its frames, which hold it
             if gap is not None:
                 problems[index] = f"{gap.reason}; {gap.action}"
         return cls(list(capabilities), PeakRates.of(list(capabilities.values())), problems)

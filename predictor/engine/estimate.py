@@ -349,9 +349,13 @@ class Estimate:
 
         Its factors, and with them all evidence, stay: only the rates differ.
         """
-        variants = [replace(targets.targets[0], device=device) for device in devices]
-        varied: Floats = self._terms(graph, targets, self.rates(variants)).sum(axis=2).T
-        return varied
+        rates = self.rates([replace(targets.targets[0], device=device) for device in devices])
+        step = max(_BLOCK_CELLS // max(len(graph.op_code), 1), 1)
+        blocks = [
+            self._terms(graph, targets, rates.take(slice(first, first + step))).sum(axis=2).T
+            for first in range(0, max(len(devices), 1), step)
+        ]
+        return np.concatenate(blocks)
 
     def _terms(self, graph: OperatorGraph, targets: TargetEstimates, rates: Rates) -> Floats:
         """Return the terms of each operator on the first target at V rates, [N, V, terms]."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predictor.calibration.network_deviations import NetworkDeviations, Products
 from predictor.core.arrays import Floats, Integers
@@ -23,14 +24,14 @@ class GraphWork:
     Attributes:
         work: of the operators.
         kinds: int64 [N], index into ``KINDS``.
-        states: float64 [N, H], for their factors.
+        states: float32 [N, H], for their factors.
         factors: float64 [C + 1], of the whole network by class of targets; 1 in any other.
         composition: float64 [R], of its products by the directions of the estimate.
     """
 
     work: Work
     kinds: Integers
-    states: Floats
+    states: NDArray[np.float32]
     factors: Floats
     composition: Floats
 

@@ -36,6 +36,7 @@ CAUTION: Final = 0.5
 GROUPS: Final = ("runtime", "kind", "class", "precision", "order", "maker")
 # States of operators in contexts at a time: the temporaries of so many stay in the cache.
 _BLOCK_CELLS: Final = 1 << 18
+_BLOCK_ROWS: Final = 1 << 14  # operators at a time: their temporaries are many times the result
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +92,7 @@ class OperatorFactors:
 
     def states(
         self, features: NDArray[np.float32], code: NDArray[np.integer], kinds: Integers
-    ) -> Floats:
+    ) -> NDArray[np.float32]:
         """Return the states of N operators, [N, H].
 
         Args:
@@ -99,6 +100,14 @@ class OperatorFactors:
             code: [N], of their types.
             kinds: [N], index into ``KINDS``.
         """
+        states = np.empty((len(code), len(self.weights["operator"])), np.float32)
+        for rows in _blocks(len(code)):
+            states[rows] = self._states(features[rows], code[rows], kinds[rows])
+        return states
+
+    def _states(
+        self, features: NDArray[np.float32], code: NDArray[np.integer], kinds: Integers
+    ) -> Floats:
         w = self.weights
         scaled = (features - w["mean"]) / w["scale"]
         state: Floats = np.concatenate([scaled, w["code"][code], w["kind"][kinds]], axis=1)
@@ -107,8 +116,12 @@ class OperatorFactors:
         state = state @ w["operator"].T + w["operator.bias"]
         return np.asarray(state)
 
-    def factors(self, states: Floats, contexts: Contexts) -> Floats:
+    def factors(self, states: NDArray[np.float32], contexts: Contexts) -> Floats:
         """Return the factors of N operators in C contexts on the terms, [C, N, len(TERMS)]."""
+        parts = [self._factors(states[rows], contexts) for rows in _blocks(len(states))]
+        return np.concatenate(parts, axis=1)
+
+    def _factors(self, states: NDArray[np.float32], contexts: Contexts) -> Floats:
         met = np.maximum(states + contexts.states[:, None], 0.0)
         logs = met @ self.weights["terms"].T + self.weights["terms.bias"]
         limit = np.log(BOUND)
@@ -116,7 +129,7 @@ class OperatorFactors:
         factors: Floats = np.exp(logs)
         return factors
 
-    def by_context(self, states: Floats, contexts: Contexts) -> Iterator[Floats]:
+    def by_context(self, states: NDArray[np.float32], contexts: Contexts) -> Iterator[Floats]:
         """Yield the factors of N operators in blocks of C contexts, [some, N, len(TERMS)] each.
 
         They are those of :meth:`factors` to the last bit: all at once would need C x N x H numbers.
@@ -159,3 +172,9 @@ _NAMES: Final = (
     *("first", "first.bias", "second", "second.bias", "operator", "operator.bias"),
     *("terms", "terms.bias"),
 )
+
+
+def _blocks(count: int) -> Iterator[slice]:
+    """Yield the places of operators, block by block; one that is empty where there are none."""
+    for first in range(0, max(count, 1), _BLOCK_ROWS):
+        yield slice(first, first + _BLOCK_ROWS)

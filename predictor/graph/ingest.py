@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Final
 
 import onnx
 
 from predictor.core.errors import InputError
+from predictor.core.memory import release_memory
 from predictor.core.tensors import TensorInfo
 from predictor.graph.assembly import assemble
 from predictor.graph.binding import InputBinding
@@ -31,6 +33,9 @@ from predictor.graph.rebatching import Rebatching
 from predictor.graph.shapes import complete_types, infer_all_types
 from predictor.graph.validation import check_arity, check_reshapes, refuse_compiled, validate
 from predictor.graph.values import ValueTable
+
+_LARGE: Final = 10_000
+"""A network of more operators is worth the time that giving memory back takes."""
 
 
 def ingest(
@@ -113,10 +118,13 @@ def _bound(
     """Return the network of a model with the inputs of a binding, the type of every value known."""
     binding.apply(proto.graph, old_batch=binding.old_batch is not None)
     network, values = _typed(proto, stored)
-    if binding.old_batch is None or batch is None:
-        return network, values
-    binding.apply(proto.graph)
-    return _rebatched(proto, network, binding.old_batch, batch)
+    if binding.old_batch is not None and batch is not None:
+        binding.apply(proto.graph)
+        network, values = _rebatched(proto, network, binding.old_batch, batch)
+    network.release_file()
+    if len(network.nodes) > _LARGE:
+        release_memory()
+    return network, values
 
 
 def _typed(proto: onnx.ModelProto, stored: StoredTypes) -> tuple[Network, ValueTable]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import onnx
 
@@ -16,6 +16,8 @@ from predictor.graph.operators import DTYPE_BITS, DTYPE_CODE, DTYPES, tensor_byt
 
 if TYPE_CHECKING:
     from predictor.graph.attributes import Attributes
+
+_Proto = TypeVar("_Proto", onnx.NodeProto, onnx.TensorProto)
 
 Shape = tuple[int | None, ...]
 UNKNOWN_DTYPE = DTYPE_CODE["unknown"]
@@ -224,6 +226,17 @@ class Network:
             return self.input_type(node, position).dims
         return self.type_of(node.outputs[0]).dims if node.outputs else ()
 
+    def release_file(self) -> None:
+        """Let go of the file's protos once every type is known: they are most of the memory.
+
+        What is read later, small tensors and the fill of a ConstantOfShape, is copied: any part of
+        a proto keeps the whole.
+        """
+        self.tensors = {name: _copy_of(tensor) for name, tensor in self.tensors.items()}
+        for node in self.nodes:
+            if node.proto is not None:
+                node.proto = _copy_of(node.proto) if node.op == "ConstantOfShape" else None
+
     def note(self, sentence: str) -> None:
         """Add a remark once."""
         self.notes[sentence] = None
@@ -231,6 +244,12 @@ class Network:
     def add_constant(self, name: str, dtype: int) -> None:
         """Register a stored tensor as its own root."""
         self.constants[name] = Constant((name,), DTYPE_BITS[dtype], derived=False)
+
+
+def _copy_of(proto: _Proto) -> _Proto:
+    copy = type(proto)()
+    copy.CopyFrom(proto)
+    return copy
 
 
 # Deep networks repeat the same few types.

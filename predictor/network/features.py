@@ -85,9 +85,9 @@ def exact_features(graph: OperatorGraph) -> Floats:
             graph.stride,
             graph.repeats,
         ]
-    )  # [N, 13]
+    ).astype(np.float64)  # [N, 13]
     flags = np.column_stack([graph.has_flag(flag) for flag in _FLAGS])  # [N, 8]
-    columns = [np.log1p(sizes.astype(np.float64)), _facts(graph), flags]
+    columns = [np.log1p(sizes, out=sizes), _facts(graph), flags]
     return np.concatenate(columns, axis=1, dtype=np.float64)
 
 
@@ -155,7 +155,7 @@ def scale_free(features: NDArray[np.floating]) -> NDArray[np.float32]:
             for name in _BATCH_FREE
         ),
     ]
-    return np.stack(columns, axis=1).astype(np.float32)
+    return np.stack(columns, axis=1, dtype=np.float32)
 
 
 def _amount(features: NDArray[np.floating], name: str) -> Floats:

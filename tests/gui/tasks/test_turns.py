@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from PySide6.QtCore import QObject, QTimer
 from pytestqt.qtbot import QtBot
-from shiboken6 import delete
+from shiboken6 import delete, isValid
 
 from ctm_gui.tasks.turns import NextTurn, in_turns
 
@@ -109,3 +109,25 @@ def test_a_piece_goes_with_its_owner_and_others_go_on(qtbot: QtBot, log: list[st
     delete(first)
     qtbot.waitUntil(lambda: bool(log))
     assert log == ["b"]
+
+
+def test_a_piece_that_is_asked_for_after_its_owner_holds_up_no_other(
+    qtbot: QtBot, log: list[str]
+) -> None:
+    first, second = QObject(), QObject()
+    piece = NextTurn(partial(log.append, "a"), first)
+    delete(first)
+    piece.start()
+    piece.stop()
+    piece.start()
+    NextTurn(partial(log.append, "b"), second).start()
+    qtbot.waitUntil(lambda: bool(log))
+    assert log == ["b"]
+
+
+def test_a_piece_may_end_its_own_owner(qtbot: QtBot, log: list[str]) -> None:
+    first, second = QObject(), QObject()
+    NextTurn(lambda: delete(first), first).start()
+    NextTurn(partial(log.append, "b"), second).start()
+    qtbot.waitUntil(lambda: bool(log))
+    assert not isValid(first)

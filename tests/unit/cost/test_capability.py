@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import math
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -301,3 +303,22 @@ def test_all_cores_bound_threads_whose_share_is_not_known() -> None:
     assert rates.bound_half_macs_per_s == pytest.approx(100e9)
     with pytest.raises(MissingMetricError):
         capability(target)
+
+
+def test_a_missing_fact_holds_nothing_of_who_asked_for_it() -> None:
+    """Its traceback would: frames, and with them the arrays of an explanation."""
+
+    class Held:
+        pass
+
+    def ask() -> weakref.ref[Held]:
+        held = Held()
+        _, gap = stated_capability(make_target({"dram_bw_gbps": 30.0}))
+        assert gap is not None
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        assert ask()() is None
+    finally:
+        gc.enable()

@@ -274,3 +274,13 @@ def test_a_network_of_another_vocabulary_does_not_fit() -> None:
         names = {**NAMES, group: [*NAMES[group], "one more"]}
         assert not OperatorFactors(names, whole.weights).fits()
     assert whole.weights["kind"].shape[0] == len(KINDS)
+
+
+def test_operators_in_blocks_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = make_graph([Op(macs=10**6 * (i + 1), columns=8 + i) for i in range(7)])
+    whole = factors_of(random_factors(3), graph, [PYTORCH, NCNN])
+
+    monkeypatch.setattr(operator_factors, "_BLOCK_ROWS", 3)
+
+    in_blocks = factors_of(random_factors(3), graph, [PYTORCH, NCNN])
+    np.testing.assert_allclose(in_blocks, whole, rtol=1e-6)

@@ -6,7 +6,8 @@ import pytest
 from onnx import TensorProto
 
 from predictor.core.errors import InputError
-from predictor.graph.values import LARGEST_VALUE
+from predictor.graph.flatten import flatten
+from predictor.graph.values import LARGEST_VALUE, ValueTable
 from tests.support.networks.builder import Builder
 from tests.support.networks.ingesting import ingest_proto
 
@@ -107,3 +108,19 @@ def test_a_tensor_of_an_impossible_size_is_refused():
     b.output(b.node("Relu", ["x"], ["y"]))
     with pytest.raises(InputError, match=r"node Relu_1: .*more than \d+ elements"):
         ingest_proto(b.model())
+
+
+def test_values_are_there_when_the_file_is_let_go():
+    b = Builder()
+    fill = onnx.helper.make_tensor("", TensorProto.INT64, [1], [7])
+    sevens = b.node("ConstantOfShape", [b.constant([2])], value=fill)
+    total = b.node("Add", [sevens, b.constant([1, 2])])
+    b.output(total)
+    network = flatten(b.model())
+    protos = [id(tensor) for tensor in network.tensors.values()]
+
+    network.release_file()
+
+    assert [node.op for node in network.nodes if node.proto] == ["ConstantOfShape"]
+    assert ValueTable(network).get(total).tolist() == [8, 9]
+    assert not {id(tensor) for tensor in network.tensors.values()} & {*protos}
