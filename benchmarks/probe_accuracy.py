@@ -144,7 +144,9 @@ def this_device(kept: Kept) -> Device:
     """Return this machine with its rates; measured once."""
     known = kept.document("device")
     if known is None:
-        known = device_to_object(with_measured_rates(describe_this_machine(), run_self_test()), {})
+        machine = describe_this_machine()
+        rates = run_self_test(machine.threads_in_use(0))
+        known = device_to_object(with_measured_rates(machine, rates), {})
         kept.keep("device", known)
     return device_from_object(known, "device").device
 

@@ -106,11 +106,11 @@ class LatencyPlot(PointPlot):
     def _fit_names(self, *_: object) -> None:
         """Leave room for the names over the curves."""
         rect = self._box.rect()
-        names = _LEGEND_PX * (1 + self._names_px(rect.width())[-1][1]) if self._streams else 0
+        names = _LEGEND_PX * (1 + self.names_px(rect.width())[-1][1]) if self._streams else 0
         share = min((names + 4) / max(rect.height(), 1.0), _MAX_HEADROOM)
         self._box.setRange(yRange=(-2.0, (102.0 + 2 * share) / (1 - share)), padding=0)
 
-    def _names_px(self, width: float) -> list[tuple[float, int, str]]:
+    def names_px(self, width: float) -> list[tuple[float, int, str]]:
         """Return left end, row and text of each name, side by side as far as there is room."""
         metrics = QFontMetricsF(self.font())
         names: list[tuple[float, int, str]] = []
@@ -214,14 +214,14 @@ class LatencyPlot(PointPlot):
         """Paint the ring around a point, and its words below the names."""
         x, y = self.points_px()[index].tolist()
         self._paint_ring(painter, QPointF(rect.width() if math.isnan(x) else x, y), 0.0)
-        top = 4 + _LEGEND_PX * (1 + self._names_px(rect.width())[-1][1])
+        top = 4 + _LEGEND_PX * (1 + self.names_px(rect.width())[-1][1])
         painter.setPen(QColor(self._theme.text))
         lines = int(rect.height()) - top
         flags = _AT_TOP | Qt.TextFlag.TextWordWrap
         painter.drawText(QRectF(6, top, rect.width() - 12, lines), flags, self.details(index))
 
     def _paint_legend(self, painter: QPainter, rect: QRectF) -> None:
-        for place, (left, row, text) in enumerate(self._names_px(rect.width())):
+        for place, (left, row, text) in enumerate(self.names_px(rect.width())):
             middle = 2 + (row + 0.5) * _LEGEND_PX
             painter.setPen(QPen(QColor(self._theme.series[place]), 3.0))
             painter.drawLine(QLineF(left, middle, left + _LEGEND_PX, middle))

@@ -52,7 +52,7 @@ CANCELLED = "Cancelled: Simulate goes on."
 READING = "Reading the models of the load…"
 NOT_RIGHT = "Something is wrong with the load, as is said above: no box is tried."
 ASK_AGAIN = "The load has changed: ask again which boxes hold it."
-ASK_FIRST = "Ask which boxes hold this load: those of the fewest watts come first."
+ASK_FIRST = "Ask which boxes hold this load: those of the fewest joules come first."
 
 
 class Problem:
@@ -366,6 +366,7 @@ class LoadPresenter(QObject):
                 on_result=lambda answer: self._show(answer, None, ""),
                 on_error=partial(self._on_wrong, draft),
                 on_progress=self.progressed.emit,
+                on_part=lambda answer: self._show(answer, None, ""),
             )
             self.results_changed.emit()
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from ctm_gui.widgets.grid import Grid, number_column, text_column
 from predictor.presentation.wording import NOTHING, number, shown
-from predictor.services.loads.answers import Answer, StageAnswer, StreamAnswer
-from predictor.services.loads.choice import Candidate
+from predictor.services.loads.answers import Answer, Candidate, StageAnswer, StreamAnswer
 from predictor.services.loads.records import AUTO, Load
 from predictor.services.serving.records import Between
 from predictor.services.serving.sentences import percent
@@ -123,6 +122,7 @@ class BoxesGrid(Grid):
                 number_column(
                     "runs", "W of runs", [c.run_watts for c in candidates], _RUN_WATTS
                 ),
+                text_column("of", "Of", [_scope(c) for c in candidates]),
                 text_column(
                     "problem", "Why not", [shown(c.problem) or NOTHING for c in candidates]
                 ),
@@ -182,6 +182,12 @@ def _chance(candidate: Candidate, load: Load) -> str:
         return NOTHING
     chance = percent(candidate.chance)
     return chance if candidate.holds(load) else f"under {percent(load.chance)}"
+
+
+def _scope(candidate: Candidate) -> str:
+    if candidate.run_watts is None:
+        return NOTHING
+    return "whole board" if candidate.of_board else "card alone"
 
 
 def _busiest(candidate: Candidate) -> str:

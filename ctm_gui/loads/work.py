@@ -32,6 +32,7 @@ from predictor.services.loads.models import (
 )
 from predictor.services.loads.placement import targets_of
 from predictor.services.loads.records import Box, Load
+from predictor.services.loads.settings import in_settings
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.models.language import read_language_model
 from predictor.services.signatures.user_signatures import UserSignatures
@@ -139,13 +140,16 @@ def modes_of(box: Box) -> list[str]:
 
 
 def answered(prepared: Prepared, data: UserData, context: TaskContext) -> Answer:
-    """Return what the box does with the load.
+    """Return what the box does with the load, first without its modes and clocks.
 
     Raises:
         InputError: a stage has no number, or a deadline is under the bound; with its line.
     """
     load, box, models = prepared.load, prepared.box, prepared.models
-    return carry(load, box, models, data.evidence(load, [box]), _checked(context))
+    evidence, report = data.evidence(load, [box]), _checked(context)
+    answer = carry(load, box, models, evidence, report)
+    context.part(answer)
+    return in_settings(answer, models, evidence, report)
 
 
 def chosen(

@@ -23,7 +23,6 @@ from predictor.services.history.stated import measured_of
 from predictor.services.history.user_store import UserStore
 from predictor.services.loads.answers import Answer
 from predictor.services.loads.boxes import box_of_devices, box_of_load, check_mode, named_box
-from predictor.services.loads.carry import carry as carried_by
 from predictor.services.loads.carry import check_units
 from predictor.services.loads.costs import Evidence
 from predictor.services.loads.document import load_document
@@ -39,6 +38,7 @@ from predictor.services.loads.models import (
 from predictor.services.loads.placement import targets_of
 from predictor.services.loads.records import Box, Load
 from predictor.services.loads.sentences import headline
+from predictor.services.loads.settings import carry_in_settings
 from predictor.services.models.language import read_language_model
 from predictor.services.signatures.user_signatures import stored_signatures
 
@@ -108,7 +108,7 @@ def carry(
         evidence = Evidence(
             tuple(measured[0]), signatures, measured[1], *_of_language(models, on, path)
         )
-        answer = carried_by(stated, on, models, evidence)
+        answer = carry_in_settings(stated, on, models, evidence)
     for failure in (user_store.failure, *user_store.refused):
         if failure is not None:
             warnings.warn(f"the store was not used: {failure}", RuntimeWarning, stacklevel=2)

@@ -102,12 +102,17 @@ RATE_METRIC: dict[str, str] = {
 }
 """The metric of the rate in a number format: ``fp32``, ``fp32_matrix``, ``tf32``, ``int8`` ..."""
 
-# No metric of the vector, whose list is part of every checkpoint: it is only ever measured.
+# No metrics of the vector, whose list is part of every checkpoint: they are only ever measured.
 LAUNCH_US = Metric("launch_us", "Launch", "µs", 1e-3, 1e6, _C)
+
+CORE_FP32 = Metric("core_fp32_tflops", "FP32 peak of one core", "TFLOP/s", 1e-6, 1e4, _C)
+
+ONLY_MEASURED = (CORE_FP32, LAUNCH_US)
+"""What is measured and never stated."""
 
 MEASURABLE: dict[str, Metric] = {
     metric.name: metric
-    for metric in (*METRICS, LAUNCH_US)
+    for metric in (*METRICS, *ONLY_MEASURED)
     if metric.unit in {"TFLOP/s", "TOP/s", "GB/s", LAUNCH_US.unit}
 }
-"""Rates that can be reached as well as stated, and the time of a launch."""
+"""Rates that can be reached as well as stated, and those of :data:`ONLY_MEASURED`."""

@@ -16,9 +16,16 @@ from predictor.cli.load.text import load_text
 from predictor.cli.measured import measured_of
 from predictor.cli.predicting import BUDGET_MISSED, PredictionStore
 from predictor.core.errors import InputError
+from predictor.devices.operating import parsed_clocks
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.loads.boxes import box_of_devices, box_of_load, check_mode, named_box
-from predictor.services.loads.carry import carry, check_units
+from predictor.services.loads.boxes import (
+    box_of_devices,
+    box_of_load,
+    check_clock,
+    check_mode,
+    named_box,
+)
+from predictor.services.loads.carry import check_units
 from predictor.services.loads.costs import Evidence
 from predictor.services.loads.document import load_document
 from predictor.services.loads.load_file import read_load
@@ -32,6 +39,7 @@ from predictor.services.loads.models import (
 )
 from predictor.services.loads.placement import targets_of
 from predictor.services.loads.records import Box, Load
+from predictor.services.loads.settings import carry_in_settings
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.models.language import read_language_model
 from predictor.services.report.build import report_alone
@@ -51,7 +59,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     models = models_of(load, paths)
     with closing(PredictionStore(options.store)) as store:
         evidence = evidence_of(options, load, [box], models, store, catalogue, console)
-        answer = carry(load, box, models, evidence)
+        answer = carry_in_settings(load, box, models, evidence)
         if options.report:
             report = report_alone((), [answer], datetime.now(UTC).astimezone())
             save_report(report, Path(options.report), report_pdf)
@@ -74,12 +82,11 @@ def _box(options: argparse.Namespace, load: Load, catalogue: Catalogue, console:
         box = box_of_load(load, catalogue)
     if options.mode:
         box = replace(box, mode=options.mode)
-        check_mode(box, _wrong_mode)
+        check_mode(box, lambda reason: InputError("--mode", reason, "name one of them"))
+    if options.clock:
+        box = replace(box, clock=parsed_clocks(options.clock))
+        check_clock(box, lambda reason: InputError("--clock", reason, "name one in its range"))
     return box
-
-
-def _wrong_mode(reason: str) -> InputError:
-    return InputError("--mode", reason, "name one of them")
 
 
 def models_of(load: Load, paths: Mapping[ModelKey, Path]) -> Models:

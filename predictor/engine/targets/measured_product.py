@@ -1,27 +1,35 @@
 """The matrix product that was measured on a machine, as evidence of how fast networks run there.
 
-A machine that is first predicted multiplies two matrices for a fraction of a second, with one
-thread of ONNX Runtime. Where its user measured no network yet, the time of that product stands for
-one: it has the level that only a measurement knows, as of the clock that a virtual machine hides.
+A machine that is first predicted multiplies two matrices by ONNX Runtime for a fraction of a
+second, on one core and on all. Where its user measured no network yet, the times of these products
+stand for some: they have the level that only a measurement knows, as of a clock that a virtual
+machine hides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from predictor.core.metrics import MEASURED_HERE, MEASURED_PRODUCT, PRODUCT_SIZE, RATE_METRIC
-from predictor.core.records import Configuration, Device, Precision, Target, TargetId
+from predictor.core.metrics import (
+    CORE_FP32,
+    MEASURED_HERE,
+    MEASURED_PRODUCT,
+    PRODUCT_SIZE,
+    RATE_METRIC,
+)
+from predictor.core.records import Configuration, MeasuredRate, Precision, Target, TargetId
 from predictor.core.runtimes import CPUS
 from predictor.cost.rates.facts import FLOPS_PER_MAC
-from predictor.devices.peaks import fastest_cores
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.operators import DTYPE_CODE, OPERATOR_CODE
 
-_CONFIGURATION: Final = Configuration("onnxruntime", Precision.FP32, threads=1)
+_RUNTIME: Final = Configuration("onnxruntime", Precision.FP32)
+_ALL_CORES: Final = RATE_METRIC["fp32"]
 _MACS: Final = PRODUCT_SIZE**3
 _BYTES: Final = PRODUCT_SIZE**2 * 4  # of each matrix
 _TERA: Final = 1e12
@@ -31,7 +39,7 @@ class MeasuredProduct(NamedTuple):
     """A product that was measured on a machine.
 
     Attributes:
-        target: the machine with one thread of the runtime that multiplied.
+        target: the machine with the runtime that multiplied and its threads.
         latency_ms: of :func:`product_graph` there.
     """
 
@@ -42,7 +50,7 @@ class MeasuredProduct(NamedTuple):
 def measured_products(
     targets: Sequence[Target], networks: Mapping[TargetId, object]
 ) -> Iterator[MeasuredProduct]:
-    """Yield the products measured on the devices of targets, one a device.
+    """Yield the products measured on the devices of targets: on one core and on all.
 
     Args:
         targets: of any devices.
@@ -51,19 +59,19 @@ def measured_products(
     has_networks = {target.device_id for target in networks}
     devices = {id(target.device): target.device for target in targets}
     for device in devices.values():
-        rate = None if device.id in has_networks else _tflops_of_core(device)
-        if rate is not None:
-            latency_ms = _MACS * FLOPS_PER_MAC / (rate * _TERA) * 1e3
-            yield MeasuredProduct(Target(device, _CONFIGURATION), latency_ms)
+        if device.id in has_networks or device.family not in CPUS:
+            continue
+        for name, threads in ((CORE_FP32.name, 1), (_ALL_CORES, device.threads_in_use(0))):
+            rate = device.measured.get(name)
+            if rate is not None and _is_product(rate) and (threads > 1 or name != _ALL_CORES):
+                latency_ms = _MACS * FLOPS_PER_MAC / (rate.value * _TERA) * 1e3
+                yield MeasuredProduct(
+                    Target(device, replace(_RUNTIME, threads=threads)), latency_ms
+                )
 
 
-def _tflops_of_core(device: Device) -> float | None:
-    """Return the rate at which a core of a processor multiplied; None where none was measured."""
-    rate = device.measured.get(RATE_METRIC["fp32"])
-    if rate is None or device.family not in CPUS:
-        return None
-    is_product = rate.source.startswith(MEASURED_HERE) and MEASURED_PRODUCT in rate.source
-    return rate.value / fastest_cores(device) if is_product else None
+def _is_product(rate: MeasuredRate) -> bool:
+    return rate.source.startswith(MEASURED_HERE) and MEASURED_PRODUCT in rate.source
 
 
 @cache

@@ -57,7 +57,7 @@ class Advisor:
 
     def all(self) -> tuple[Advice, ...]:
         """Return the changes that help, the most helpful first."""
-        stage, unit = self._binding.stage, self._binding.unit
+        stage, unit = self._binding.stage, self._assignment[self._i][self._j]
         changes: list[Change] = []
         if stage.batch < _BATCH and self._fills_in_time(stage):
             batched = replace(stage, batch=_BATCH)
@@ -122,7 +122,7 @@ class Advisor:
             words=f"{stage.name} {words}"
             if words.startswith("on ")
             else f"{stage.name} in {words}",
-            before_ms=_item_ms(self._binding.cost),
+            before_ms=_item_ms(self._costs[self._i, self._j][row[self._j]]),
             after_ms=_item_ms(cost),
             utilisation=float(demand[self._place]),
             busiest=float(demand.max()),
@@ -135,4 +135,4 @@ class Advisor:
 
 
 def _item_ms(cost: RunCost) -> float:
-    return float(cost.batch_ms[-1]) / len(cost.batch_ms)
+    return float(cost.batch_ms[-1]) / len(cost.batch_ms) + cost.processor_ms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -34,9 +35,10 @@ from predictor.services.loads.placement import (
     path_ms,
     rows_of,
     simulation_of,
+    work_of,
 )
 from predictor.services.loads.prices import load_cost
-from predictor.services.loads.records import AUTO, Box, Load, Stage
+from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream
 from predictor.services.loads.simulate import Draw, Simulation
 from predictor.services.serving.records import Between
 
@@ -237,10 +239,25 @@ class _Carrying:
         )
 
     def _binding(self, streams: Sequence[StreamAnswer], units: Sequence[UnitAnswer]) -> StageAnswer:
-        """Return the stage with the largest share of the busiest unit."""
+        """Return the stage with the largest share of the busiest unit, by its part there."""
         busiest = max(units, key=lambda unit: unit.utilisation.median).name
-        stages = [stage for stream in streams for stage in stream.stages if stage.unit == busiest]
+        stages = [
+            part
+            for stream in streams
+            for stage in stream.stages
+            for part in (stage, self._fallen(stream.stream, stage))
+            if part is not None and part.unit == busiest
+        ]
         return max(stages, key=lambda stage: stage.share)
+
+    def _fallen(self, stream: Stream, stage: StageAnswer) -> StageAnswer | None:
+        """Return what a stage leaves to the processor; None for nothing."""
+        fallback = stage.cost.fallback
+        if fallback is None:
+            return None
+        unit = self._box.units[fallback.unit]
+        share = work_of(stream, replace(stage.stage, threads=None), fallback.cost, unit)
+        return replace(stage, unit=unit.name, cost=fallback.cost, mean_batch=1.0, share=share)
 
     def _memory(self) -> tuple[MemoryAnswer, ...]:
         """Return the memory of models, one of a model on a unit, where all of it is known."""

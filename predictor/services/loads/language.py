@@ -19,6 +19,7 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Configuration
 from predictor.core.units import format_bytes
 from predictor.cost.rates.power import rated_watts
+from predictor.devices.operating import default_clocks
 from predictor.language.passes import Passes
 from predictor.presentation.wording import number
 from predictor.services.generation.generate import generate
@@ -28,9 +29,9 @@ from predictor.services.loads.costs import (
     Evidence,
     RunCost,
     deviation_of,
-    run_costs,
     shared_of,
 )
+from predictor.services.loads.fallback import run_costs_on
 from predictor.services.loads.models import StageModel, prompt_of
 from predictor.services.loads.records import Box, Stage, Unit
 from predictor.services.models.language import LanguageModel
@@ -49,20 +50,32 @@ def stage_costs(
 ) -> list[RunCost]:
     """Predict a stage on units of boxes, a network or a language model."""
     if not isinstance(model, LanguageModel):
-        return run_costs(stage, model, places, evidence)
-    of_mode: dict[str, list[int]] = defaultdict(list)
+        return run_costs_on(stage, model, places, evidence)
+    alike: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, (box, unit) in enumerate(places):
         point = box.point(unit)
-        of_mode[point.name if point else ""].append(index)
+        alike[point.name if point else "", _clock_of(box, unit)].append(index)
     costs: dict[int, RunCost] = {}
-    for mode, indices in of_mode.items():
-        rows = _costs_in_mode(stage, model, [places[i] for i in indices], mode, evidence)
+    for (mode, clock), indices in alike.items():
+        among = [places[index] for index in indices]
+        rows = _costs_in_mode(stage, model, among, mode, clock, evidence)
         costs.update(zip(indices, rows, strict=True))
     return [costs[index] for index in range(len(places))]
 
 
+def _clock_of(box: Box, unit: Unit) -> str:
+    """Return the clocks in place of those of the mode that are of a unit, as a request."""
+    stated = default_clocks(unit.device).stated
+    return ",".join(f"{name}={mhz!r}" for name, mhz in box.clock.items() if name in stated)
+
+
 def _costs_in_mode(
-    stage: Stage, model: LanguageModel, places: Sequence[Place], mode: str, evidence: Evidence
+    stage: Stage,
+    model: LanguageModel,
+    places: Sequence[Place],
+    mode: str,
+    clock: str,
+    evidence: Evidence,
 ) -> list[RunCost]:
     request = GenerationRequest(
         prompt=prompt_of(stage),
@@ -71,6 +84,7 @@ def _costs_in_mode(
         kv_precision=model.kv_precision,
         runtime=stage.runtime,
         mode=mode,
+        clock=clock,
     )
     devices = [unit.device for _, unit in places]
     sizes = sorted({1, *(size for size in SIZES if size < stage.batch), stage.batch})
@@ -114,6 +128,7 @@ def _run_cost(
         memory_bytes=largest.memory.total,
         energy_mj=None if energy is None else (energy.mj, energy.low80_mj, energy.high80_mj),
         power="" if energy is None else energy.evidence,
+        of_board=energy is not None and energy.of_board,
         generation=one,
     )
 
@@ -166,6 +181,8 @@ def _energy(place: Place, prediction: Prediction, run: Generation) -> RunEnergy 
     if prediction.latency_ms is None:
         return None
     box, unit = place
+    if _clock_of(box, unit):
+        return None  # power is stated of a mode as it is
     point = box.point(unit) or usual_point(unit.device)
     if point is not None:
         return at_point(prediction, point)
@@ -176,7 +193,12 @@ def _energy(place: Place, prediction: Prediction, run: Generation) -> RunEnergy 
     mj = [1000 * run.request.new * value for value in joules]
     evidence = f"of the {stated} W that the card states, by what its time is spent on"
     return RunEnergy(
-        watts=power.median, mj=mj[0], low80_mj=mj[1], high80_mj=mj[2], evidence=evidence
+        watts=power.median,
+        mj=mj[0],
+        low80_mj=mj[1],
+        high80_mj=mj[2],
+        evidence=evidence,
+        of_board=False,
     )
 
 

@@ -35,8 +35,8 @@ def test_stages_leave_room_for_their_arrows_and_the_units(
     plot.show_load(_load(stages), _BOX, None)
     plot.resize(max(width, plot.minimumSizeHint().width()), 200)
 
-    rects = [plot._place(stage) for stage in plot._stages]
-    units = plot._unit_rect(0)
+    rects = [plot.stage_rect(stage) for stage in plot.stages]
+    units = plot.unit_rect(0)
     for left, right in itertools.pairwise(rects):
         assert right.left() - left.right() >= 10
     assert all(rect.width() >= 60 for rect in rects)
@@ -62,6 +62,6 @@ def test_the_first_text_that_fits_is_written(qtbot: QtBot, options: ViewOptions)
 
     texts = "gpu: 42 % (29 to 67 %)", "gpu: 42 %"
     for width in (400, metrics.horizontalAdvance(texts[1]) + 1, 12):
-        plot._write(Recorder(), QRectF(0, 0, width, 20), *texts)  # type: ignore[arg-type]
+        plot.write(Recorder(), QRectF(0, 0, width, 20), *texts)  # type: ignore[arg-type]
     assert written[:2] == [*texts]
     assert written[2].endswith("…")

@@ -46,7 +46,7 @@ def test_times_of_nothing_and_without_an_end_leave_the_axis_finite(
 
     plot.show_streams([answered(between, deadline_ms), answered(Between(10.0, 5.0, 20.0))])
 
-    (left, right), _ = plot._box.viewRange()
+    (left, right), _ = plot.canvas.getViewBox().viewRange()
     assert left < math.log10(5.0) < math.log10(20.0) < right
     assert np.isfinite([left, right]).all()
     plot.grab()
@@ -62,8 +62,8 @@ def test_names_stand_over_all_curves(qtbot: QtBot, options: ViewOptions, width: 
     plot.show_streams([answered(Between(10.0, 5.0, 20.0), name=name) for name in names])
     plot.grab()
 
-    room = plot._box.rect()
-    placed = plot._names_px(room.width())
+    room = plot.canvas.getViewBox().rect()
+    placed = plot.names_px(room.width())
     assert [text for *_, text in placed] == names
     rows = [row for _, row, _ in placed]
     assert rows[0] == 0

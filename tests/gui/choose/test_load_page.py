@@ -337,6 +337,26 @@ def test_every_key_of_the_file_is_a_field(qtbot: QtBot, catalogue: Catalogue) ->
         assert keys - form.fields.keys() == elsewhere.get(name, set())
 
 
+def test_modes_and_clocks_that_hold_stand_behind_the_answer(
+    qtbot: QtBot, window: MainWindow, view: LoadView
+) -> None:
+    remarks = view.remarks.text().splitlines()
+    (thrifty,) = (line for line in remarks if "takes the fewest joules" in line)
+    assert thrifty.startswith("• Of its modes that hold with 95 %, 10W takes")
+    (clock,) = (line for line in remarks if "all other clocks usual" in line)
+    assert clock.startswith("• At GPU ")
+    view.editor.tabs.setCurrentIndex(1)
+    type_into(view.editor.box_form.clock, "gpu=459")
+    wait(qtbot, window)
+    assert draft_of(window).box["clock"] == "gpu=459"
+    answer = answer_of(window)
+    assert answer.watts is None
+    assert "J an item" not in view.remarks.text()
+    type_into(view.editor.box_form.clock, "gpu=4590")
+    wait(qtbot, window)
+    assert "No unit of jetson-orin-nx-16gb runs at gpu=4590 MHz" in view.answer.text()
+
+
 def test_box_cost_and_simulation_are_edited(
     qtbot: QtBot, window: MainWindow, view: LoadView
 ) -> None:
@@ -473,7 +493,7 @@ def test_boxes_that_hold_it_are_listed_and_used(
     qtbot.waitUntil(lambda: load.choice is not None, timeout=WAIT_MS)
     choice = choice_of(window)
     assert choice.holding > 1
-    assert "carries it with the fewest watts" in view.boxes.sentence.text()
+    assert "carries it with the fewest joules" in view.boxes.sentence.text()
     view.boxes.table.selectRow(1)
     click(view.boxes.use_button)
     used = choice.candidates[view.boxes.table.grid_model.grid.source(1)].box

@@ -26,8 +26,13 @@ from predictor.probing.networks.product import product_model
 from predictor.probing.self_test import with_measured_rates
 from predictor.services.prediction.engines import CLOSERTOME, open_engine
 
-RATES = SustainedRates(copy_gbps=20.0, product_tflops=0.1, day="2026-01-31")
+RATES = SustainedRates(20.0, 0.1, 0.25, "2026-01-31")
 RUN = Configuration("onnxruntime", Precision.FP32, threads=1)
+
+
+def rates(of_core: float) -> SustainedRates:
+    """Return rates at which the cores of the machine multiply."""
+    return replace(RATES, product_tflops=of_core, all_cores_tflops=2.5 * of_core)
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +65,15 @@ def test_the_graph_is_that_of_the_file_that_is_multiplied(tmp_path: Path) -> Non
             assert np.array_equal(getattr(made, field.name), getattr(ingested, field.name)), field
 
 
-def test_the_time_is_that_of_one_core(machine: Device) -> None:
-    target = Target(machine, replace(RUN, threads=4))
+def test_times_are_those_of_one_core_and_of_all(machine: Device) -> None:
+    measured = with_measured_rates(machine, RATES)
 
-    (product,) = measured_products([Target(with_measured_rates(machine, RATES), RUN), target], {})
+    products = measured_products([Target(machine, RUN), Target(measured, RUN)], {})
 
-    assert product.target.configuration == RUN
-    # 2 x 1024^3 operations at 0.1 TFLOP/s.
-    assert product.latency_ms == pytest.approx(21.47, abs=0.01)
+    # 2 x 1024^3 operations at 0.1 and 0.25 TFLOP/s.
+    assert [(p.target.threads, round(p.latency_ms, 2)) for p in products] == [(1, 21.47), (4, 8.59)]
+    alone = replace(measured, metrics={**measured.metrics, "core_count": 1.0})
+    assert len(list(measured_products([Target(alone, RUN)], {}))) == 1
 
 
 def test_other_rates_are_no_products(machine: Device) -> None:
@@ -77,7 +83,7 @@ def test_other_rates_are_no_products(machine: Device) -> None:
     for device in (
         machine,
         replace(measured, family=Family.GPU),
-        replace(measured, measured={"fp32_tflops": former}),
+        replace(measured, measured={"fp32_tflops": former, "core_fp32_tflops": former}),
     ):
         assert not list(measured_products([Target(device, RUN)], {}))
     assert not list(measured_products([Target(measured, RUN)], {Target(measured, RUN).id: None}))
@@ -90,7 +96,7 @@ def test_a_faster_product_makes_networks_faster(machine: Device) -> None:
         rate: engine.predict(
             [graph],
             [
-                Target(with_measured_rates(machine, replace(RATES, product_tflops=rate)), run)
+                Target(with_measured_rates(machine, rates(rate)), run)
                 for run in machine.configurations
             ],
             {},
@@ -100,8 +106,9 @@ def test_a_faster_product_makes_networks_faster(machine: Device) -> None:
     latency_ms = np.array([table.latency_ms[0] for table in by_rate.values()])
 
     assert (np.diff(latency_ms, axis=0) < 0).all()
-    own_ms = [2 * 1024**3 / (rate * 1e9) for rate in by_rate]
-    assert latency_ms[:, 0] == pytest.approx(own_ms, rel=0.1)
+    for place, cores in enumerate((1.0, 2.5)):
+        own_ms = [2 * 1024**3 / (rate * cores * 1e9) for rate in by_rate]
+        assert latency_ms[:, place] == pytest.approx(own_ms, rel=0.2)
     table = by_rate[0.1]
     assert set(table.basis[0]) == {Basis.ZERO_SHOT}
     for words in table.facts["evidence"][0]:

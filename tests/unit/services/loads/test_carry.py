@@ -123,7 +123,7 @@ def test_more_work_than_a_unit_can_do_never_holds() -> None:
 def test_units_that_share_memory_slow_one_another_and_cards_do_not() -> None:
     # The NPU takes half of 10 GB/s: a run of 20 MB on the GPU waits as long as it reads, 2 ms.
     npu = _stream(_stage("b", "npu"), rate=50.0)
-    costs = [[cost(4.0, traffic=20e6)], [cost(1.0, traffic=100e6)]]
+    costs = [[cost(4.0, traffic=20e6)], [cost(10.0, traffic=100e6)]]
     simulation = _simulation(_stream(_stage(), rate=0.01), npu, costs=costs)
     assert simulation.demand(None, simulation.stated)[0] == pytest.approx(0.01 * 0.006, rel=0.01)
     card = _stream(_stage("b", "card"), rate=50.0)

@@ -57,6 +57,19 @@ def test_a_run_takes_its_prompt_and_its_tokens() -> None:
     assert cost.how == "llama.cpp, q4_k_m"
 
 
+def test_a_run_at_another_clock_is_that_of_the_clock_and_its_power_unknown() -> None:
+    run = replace(_RUN, mode="15W", clock="gpu=459.0")
+    (one,) = generate(_QWEN.architecture, [_ORIN.units["gpu"].device], run)
+    assert one.end_to_end is not None
+    in_mode = replace(_ORIN, mode="15W")
+    cost = _cost(replace(in_mode, clock={"gpu": 459.0}))
+    assert cost.prediction.latency_ms == one.end_to_end.median
+    assert cost.prediction.latency_ms > (_cost(in_mode).prediction.latency_ms or math.inf)
+    assert (cost.energy_mj, cost.of_board) == (None, False)
+    assert _cost(in_mode).of_board
+    assert not _cost(_PC).of_board  # of the card alone
+
+
 def test_a_run_moves_the_weights_once_a_pass() -> None:
     form, model = weight_format("q4_k_m"), _QWEN.architecture
     passes = [prefill_passes(model, form, 16, 300), *[decode_pass(model, form, 16, 330)] * 59]
