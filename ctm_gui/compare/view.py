@@ -127,7 +127,7 @@ class CompareView(QWidget):
         if not same:
             self.table.clearSelection()
         is_fitted = self._refresh_table()
-        self._chart_turn.start()
+        self._show_chart_later()
         if len(data) and not self._scale_chosen:
             self.log_box.setChecked(prefers_log(data))
         if not is_fitted:
@@ -147,8 +147,7 @@ class CompareView(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Paint the chart in a later turn than the table."""
         super().showEvent(event)
-        self.chart.setUpdatesEnabled(False)
-        self._paint_turn.start()
+        self._paint_chart_later()
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
@@ -200,8 +199,17 @@ class CompareView(QWidget):
 
     def _refresh(self) -> None:
         self._refresh_table()
-        # In a turn of its own: to paint table and chart at once would stall the window.
+        self._show_chart_later()
+
+    def _show_chart_later(self) -> None:
+        # In turns of their own: to paint table and chart at once would stall the window, and what
+        # the chart shows until then is outdated.
         self._chart_turn.start()
+        self._paint_chart_later()
+
+    def _paint_chart_later(self) -> None:
+        self.chart.setUpdatesEnabled(False)
+        self._paint_turn.start()
 
     def _refresh_table(self) -> bool:
         """Show the present rows in words and in the table; whether its columns are fitted too."""

@@ -56,8 +56,8 @@ def show(view: CompareView, rows: list[PredictionRow]) -> None:
 
 
 def draw(view: CompareView) -> None:
-    """Wait for the chart, which follows the table in a later turn."""
-    while view._chart_turn.is_waiting:
+    """Wait for the chart, which follows the table and is painted in later turns."""
+    while view._chart_turn.is_waiting or view._paint_turn.is_waiting:
         QGuiApplication.processEvents()
 
 
