@@ -41,7 +41,6 @@ from predictor.core.progress import CancelToken
 from predictor.core.records import Device, Target
 from predictor.core.units import significant
 from predictor.devices.schema import device_from_object, device_to_object
-from predictor.devices.self_test import run_self_test, with_measured_rates
 from predictor.graph.model import Model
 from predictor.presentation.wording import percent
 from predictor.probing.choice import PlanRequest
@@ -55,6 +54,7 @@ from predictor.probing.measuring.interface import (
     RunStarted,
 )
 from predictor.probing.measuring.local import LocalRunner
+from predictor.probing.self_test import run_self_test, with_measured_rates
 from predictor.services.devices.this_machine import describe_this_machine
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.engines import CLOSERTOME
@@ -144,7 +144,9 @@ def this_device(kept: Kept) -> Device:
     """Return this machine with its rates; measured once."""
     known = kept.document("device")
     if known is None:
-        known = device_to_object(with_measured_rates(describe_this_machine(), run_self_test()), {})
+        machine = describe_this_machine()
+        rates = run_self_test(machine.threads_in_use(0))
+        known = device_to_object(with_measured_rates(machine, rates), {})
         kept.keep("device", known)
     return device_from_object(known, "device").device
 

@@ -12,10 +12,18 @@ and a model of 66 million parameters is a file of 60 KB. The files are the same 
   normalisation folded.
 - distilbert-base: Sanh et al., "DistilBERT, a distilled version of BERT", 2019: 6 layers of
   BERT-base (Devlin et al., NAACL 2019): width 768, 12 heads, feed-forward width 3072.
+
+Language models are their configurations, the counts of which tell all that a prediction needs:
+
+- whisper-base: Radford et al., "Robust Speech Recognition via Large-Scale Weak Supervision", ICML
+  2023, table 1: 6 layers each of encoder and decoder, width 512, 8 heads.
+- qwen3-1.7b: Qwen Team, "Qwen3 Technical Report", 2025, table 1: 28 layers, 16 heads and 8 of keys,
+  tied embeddings; widths by its published config.json.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -270,6 +278,39 @@ def _tensor(name: str, element_type: int, *dims: int | str) -> onnx.ValueInfoPro
     return helper.make_tensor_value_info(name, element_type, dims)
 
 
+CONFIGURATIONS = {
+    "whisper-base": {
+        "model_type": "whisper",
+        "d_model": 512,
+        "encoder_layers": 6,
+        "encoder_attention_heads": 8,
+        "encoder_ffn_dim": 2048,
+        "decoder_layers": 6,
+        "decoder_attention_heads": 8,
+        "decoder_ffn_dim": 2048,
+        "num_hidden_layers": 6,
+        "num_mel_bins": 80,
+        "max_source_positions": 1500,
+        "max_target_positions": 448,
+        "vocab_size": 51865,
+    },
+    "qwen3-1.7b": {
+        "model_type": "qwen3",
+        "hidden_size": 2048,
+        "intermediate_size": 6144,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "attention_bias": False,
+        "use_sliding_window": False,
+        "tie_word_embeddings": True,
+        "max_position_embeddings": 40960,
+        "vocab_size": 151936,
+    },
+}
+
+
 def main(folder: Path) -> None:
     """Write every sample into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -277,6 +318,10 @@ def main(folder: Path) -> None:
         path = folder / f"{model.graph.name}.onnx"
         path.write_bytes(model.SerializeToString(deterministic=True))
         print(f"{path}: {path.stat().st_size:,} bytes, {len(model.graph.node)} nodes")
+    for name, configuration in CONFIGURATIONS.items():
+        path = folder / f"{name}.json"
+        path.write_bytes(f"{json.dumps(configuration, indent=2)}\n".encode())
+        print(f"{path}: {path.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ class BoxForm(TableForm):
         self.number("memory_gb", "Memory", self.memory, "That the units share.")
         self.cores = CountBox("Cores of the host", _NONE)
         self.number("host_cores", "Host cores", self.cores, "Of the host.")
+        self.clock = self.line("clock", "Clocks", "Clocks in place of those of the mode")
+        self.clock.setPlaceholderText("gpu=612,mem=1600")
         self.units = self.line("units", "Units", "Units of the box by name", _units, wide=True)
         self.units.setToolTip("Devices by name: gpu = rtx4090, dla = 2 × jetson-agx-orin-dla.")
         self.units.setPlaceholderText("gpu = rtx4090")
@@ -53,6 +55,7 @@ class BoxForm(TableForm):
         units = table.get("units")
         if units is None and box is not None:
             units = {u.name: {"device": u.device.id, "count": u.count} for u in box.units.values()}
+        show_text(self.clock, table.get("clock"))
         show_text(self.units, _units_text(units))
         show_text(self.name, table.get("name"))
         self.name.setEnabled("units" in table)

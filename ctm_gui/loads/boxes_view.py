@@ -1,4 +1,4 @@
-"""The tab of boxes that carry the load, those of the fewest watts first."""
+"""The tab of boxes that carry the load, those of the fewest joules first."""
 
 from __future__ import annotations
 

@@ -26,7 +26,13 @@ from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView
 from predictor.core.text import capitalised
 from predictor.core.toml_tables import Place
-from predictor.services.loads.draft import LoadDraft, new_stage, new_stream, samples
+from predictor.services.loads.draft import (
+    LoadDraft,
+    new_stage,
+    new_stream,
+    samples,
+    tokens_of,
+)
 from predictor.services.loads.records import Box
 
 SOURCES: Final = ("id", "file", "units")
@@ -118,11 +124,13 @@ class LoadEditor(QSplitter):
         place = self._place(name)
         if draft is None or (name in {"stream", "stage"} and not draft.table(place)):
             return
-        values = {key: value}
+        values: dict[str, object] = {key: value}
         if name == "box" and key == "units":
             # Stated units take the place of an id or a file.
             values |= dict.fromkeys(SOURCES[:2])
             values |= {"name": draft.box.get("name", box.name if box else None)}
+        if name == "stage" and key == "model":
+            values |= tokens_of(value, draft.path.parent, draft.table(place))
         title = capitalised(key.rpartition("_")[0] if key.endswith(_UNITS) else key)
         words = f"{title.replace('_', ' ').title()} of a {name.capitalize()}"
         self._presenter.edit(draft.with_values(place, values), words, f"{key} {place}")

@@ -36,7 +36,6 @@ class PlainBox(DecimalBox):
         # Each digit of a number would be a load of its own.
         self.setKeyboardTracking(False)
         self.setStepType(DecimalBox.StepType.AdaptiveDecimalStepType)
-        self.setMinimumWidth(_FIELD_PX)
 
     def textFromValue(self, value: float) -> str:
         """Write a number without trailing zeros."""
@@ -56,7 +55,6 @@ class CountBox(NumberBox):
         self.setSpecialValueText(none)
         self.setKeyboardTracking(False)
         self.setGroupSeparatorShown(True)
-        self.setMinimumWidth(_FIELD_PX)
 
 
 class TableForm(QWidget):
@@ -101,6 +99,7 @@ class TableForm(QWidget):
         title = named(text, field)
         for widget in (title, field):
             widget.setToolTip(tip)
+        field.setMinimumWidth(_FIELD_PX)
         self._grid.addWidget(title, 2 * row, column)
         self._grid.addWidget(field, 2 * row, column + 1, 1, span)
         note = self._notes[key] = note_label("bad", self)
@@ -127,7 +126,6 @@ class TableForm(QWidget):
         """Add a line of text; an empty one leaves the key out."""
         made = FormLineEdit()
         made.setAccessibleName(name)
-        made.setMinimumWidth(_FIELD_PX)
         self.add(key, text, made, wide=wide)
 
         def finish() -> None:

@@ -21,10 +21,11 @@ from predictor.services.serving.sentences import percent
 _BOX_PX, _GAP_PX, _STRIPE_PX = 38, 8, 4
 _NAME_PX = 18  # of a stream, over its stages
 _UNIT_PX, _BAR_PX = 56, 14
-_MIN_BOX_PX, _MAX_BOX_PX = 84, 190
-_UNITS_SHARE = 0.36
+_MIN_BOX_PX, _GOOD_BOX_PX, _MAX_BOX_PX = 62, 72, 190
+_ARROW_PX = 13  # between two stages, at least
+_UNITS_SHARE, _MIN_UNITS_PX = 0.36, 96
 _MARGIN_PX = 8
-_LINK_PX = 34  # between the stages and the units
+_LINK_PX = 26  # between the stages and the units
 _FULL = 1.25  # of a unit's time, at the right end of its bar
 
 
@@ -64,7 +65,7 @@ class FlowPlot(QWidget):
         self._load: Load | None = None
         self._box: Box | None = None
         self._answer: Answer | None = None
-        self._stages: list[PlacedStage] = []
+        self.stages: list[PlacedStage] = []
         self.setAccessibleName("Pipelines and units")
         self.setMouseTracking(True)
         follow_theme(self, options, self.update)
@@ -72,11 +73,11 @@ class FlowPlot(QWidget):
     def show_load(self, load: Load | None, box: Box | None, answer: Answer | None) -> None:
         """Show another load on a box, with the answer where there is one; None for nothing."""
         self._load, self._box, self._answer = load, box, answer
-        self._stages = []
+        self.stages = []
         row = 0
         for place, stream in enumerate(load.streams if load else ()):
             stages = placed(place, stream, row)
-            self._stages += stages
+            self.stages += stages
             row = max(stage.row for stage in stages) + 1
         self.setMinimumHeight(self.sizeHint().height())
         self.setAccessibleDescription("; ".join(self._sentences()))
@@ -84,14 +85,20 @@ class FlowPlot(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        rows = max((stage.row for stage in self._stages), default=-1) + 1
+        rows = max((stage.row for stage in self.stages), default=-1) + 1
         streams = len(self._load.streams) if self._load else 0
         units = len(self._units)
         height = max(rows * (_BOX_PX + _GAP_PX) + streams * _NAME_PX, units * _UNIT_PX)
         return QSize(520, height + 2 * _MARGIN_PX)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(360, self.sizeHint().height())
+        stages = self._columns * (_MIN_BOX_PX + _ARROW_PX)
+        width = stages + _LINK_PX + _MIN_UNITS_PX + 2 * _MARGIN_PX
+        return QSize(max(width, 300), self.sizeHint().height())
+
+    @property
+    def _columns(self) -> int:
+        return max((stage.column for stage in self.stages), default=0) + 1
 
     @property
     def _unit_by_name(self) -> Mapping[str, Unit]:
@@ -121,18 +128,22 @@ class FlowPlot(QWidget):
     # Where things are
 
     def _left_px(self) -> float:
-        return (self.width() - 2 * _MARGIN_PX) * (1 - _UNITS_SHARE) - _LINK_PX
+        """Return the room of the stages: units give way to them down to their least width."""
+        room = self.width() - 2 * _MARGIN_PX
+        needed = room - _LINK_PX - self._columns * (_GOOD_BOX_PX + _ARROW_PX)
+        return room - _LINK_PX - max(min(room * _UNITS_SHARE, needed), _MIN_UNITS_PX)
 
-    def _place(self, placed_stage: PlacedStage) -> QRectF:
-        columns = max(stage.column for stage in self._stages) + 1
-        room = self._left_px() / columns
-        width = min(max(room - 2 * _GAP_PX, _MIN_BOX_PX), _MAX_BOX_PX)
-        step = min(room, width + 3 * _GAP_PX) if columns > 1 else room
+    def stage_rect(self, placed_stage: PlacedStage) -> QRectF:
+        """Return the room of a stage."""
+        room = self._left_px() / self._columns
+        width = min(max(room - max(room / 6, _ARROW_PX), _MIN_BOX_PX), _MAX_BOX_PX)
+        step = min(room, width + 3 * _GAP_PX)
         top = _MARGIN_PX + placed_stage.row * (_BOX_PX + _GAP_PX)
         top += (placed_stage.stream + 1) * _NAME_PX
         return QRectF(_MARGIN_PX + placed_stage.column * step, top, width, _BOX_PX)
 
-    def _unit_rect(self, place: int) -> QRectF:
+    def unit_rect(self, place: int) -> QRectF:
+        """Return the room of a unit by its place in the box."""
         left = _MARGIN_PX + self._left_px() + _LINK_PX
         return QRectF(
             left, _MARGIN_PX + place * _UNIT_PX, self.width() - _MARGIN_PX - left, _UNIT_PX
@@ -150,10 +161,10 @@ class FlowPlot(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), QColor(self._options.theme.surface))
-        for stage in self._stages:
+        for stage in self.stages:
             self._paint_link(painter, stage)
         self._paint_streams(painter)
-        for stage in self._stages:
+        for stage in self.stages:
             self._paint_stage(painter, stage)
         for place, (name, unit) in enumerate(self._unit_by_name.items()):
             self._paint_unit(painter, place, name, unit)
@@ -161,20 +172,21 @@ class FlowPlot(QWidget):
     def _paint_streams(self, painter: QPainter) -> None:
         painter.setPen(QColor(self._options.theme.text))
         for place, stream in enumerate(self._load.streams if self._load else ()):
-            top = min(self._place(stage).top() for stage in self._stages if stage.stream == place)
+            stages = [stage for stage in self.stages if stage.stream == place]
+            top = min(self.stage_rect(stage).top() for stage in stages)
             count = f"{stream.count} × " if stream.count > 1 else ""
             text = f"{count}{shown(stream.name)}, {number(stream.rate_per_s)} a second"
             room = QRectF(_MARGIN_PX, top - _NAME_PX, self._left_px(), _NAME_PX)
-            self._write(painter, room, text)
+            self.write(painter, room, text)
 
     def _paint_stage(self, painter: QPainter, placed_stage: PlacedStage) -> None:
-        theme, rect = self._options.theme, self._place(placed_stage)
+        theme, rect = self._options.theme, self.stage_rect(placed_stage)
         colour = self._colour(self._unit_of(placed_stage))
-        for before in self._stages:
+        for before in self.stages:
             is_before = before.stage.name in placed_stage.stage.after
             if before.stream == placed_stage.stream and is_before:
                 painter.setPen(QPen(QColor(theme.muted), 1.4))
-                self._paint_arrow(painter, self._place(before), rect)
+                self._paint_arrow(painter, self.stage_rect(before), rect)
         painter.setPen(QPen(QColor(theme.outline), 1.0))
         painter.setBrush(QColor(theme.background))
         painter.drawRect(rect)
@@ -183,17 +195,19 @@ class FlowPlot(QWidget):
         inner = rect.adjusted(_STRIPE_PX + 5, 2, -4, -2)
         line = inner.height() / 2
         painter.setPen(QColor(theme.text))
-        self._write(painter, QRectF(inner.topLeft(), inner.bottomRight() - QPointF(0, line)),
+        self.write(painter, QRectF(inner.topLeft(), inner.bottomRight() - QPointF(0, line)),
                     shown(placed_stage.stage.name))  # fmt: skip
         painter.setPen(QColor(theme.muted))
-        self._write(painter, inner.adjusted(0, line, 0, 0), self._second_line(placed_stage))
+        self.write(painter, inner.adjusted(0, line, 0, 0), *self._second_line(placed_stage))
 
-    def _second_line(self, placed_stage: PlacedStage) -> str:
+    def _second_line(self, placed_stage: PlacedStage) -> tuple[str, str]:
+        """Return unit, runs and time of a stage, and the same without the unit."""
         stage, answer = placed_stage.stage, self._answer_of(placed_stage)
         runs = f"{number(stage.per_item)} × " if stage.per_item != 1 else ""
         if answer is None:
-            return f"{self._unit_of(placed_stage) or AUTO}: {runs}—"
-        return f"{answer.unit}: {runs}{number(answer.cost.prediction.latency_ms, 2)} ms"
+            return f"{self._unit_of(placed_stage) or AUTO}: {runs}—", f"{runs}—"
+        time = f"{runs}{number(answer.cost.prediction.latency_ms, 2)} ms"
+        return f"{answer.unit}: {time}", time
 
     def _paint_arrow(self, painter: QPainter, before: QRectF, after: QRectF) -> None:
         start = QPointF(before.right(), before.center().y())
@@ -207,7 +221,7 @@ class FlowPlot(QWidget):
         unit = self._unit_of(placed_stage)
         if unit not in self._units:
             return
-        rect, target = self._place(placed_stage), self._unit_rect(self._units.index(unit))
+        rect, target = self.stage_rect(placed_stage), self.unit_rect(self._units.index(unit))
         start = QPointF(rect.center().x(), rect.bottom())
         end = QPointF(target.left() - 4, target.top() + _UNIT_PX / 2)
         bend = QPointF(end.x() - _LINK_PX, rect.bottom() + _GAP_PX / 2)
@@ -218,13 +232,14 @@ class FlowPlot(QWidget):
         painter.drawPath(path)
 
     def _paint_unit(self, painter: QPainter, place: int, name: str, unit: Unit) -> None:
-        theme, rect = self._options.theme, self._unit_rect(place)
+        theme, rect = self._options.theme, self.unit_rect(place)
         answer = self._unit_answer(name)
         line = painter.fontMetrics().height()
         painter.setPen(QColor(theme.text))
-        count = f" × {unit.count}" if unit.count > 1 else ""
-        self._write(painter, QRectF(rect.left(), rect.top() + 2, rect.width(), line),
-                    f"{name}{count}: {_busy_text(answer)}")  # fmt: skip
+        words = f"{name} × {unit.count}" if unit.count > 1 else name
+        room = QRectF(rect.left(), rect.top() + 2, rect.width(), line)
+        texts = _busy_text(answer), percent(answer.utilisation.median) if answer else NOTHING
+        self.write(painter, room, *(f"{words}: {text}" for text in texts))
         bar = QRectF(rect.left(), rect.top() + line + 5, rect.width(), _BAR_PX)
         painter.fillRect(bar, QColor(theme.grid))
         if answer is None:
@@ -246,9 +261,12 @@ class FlowPlot(QWidget):
         painter.drawLine(QLineF(full, bar.top() - 3, full, bar.bottom() + 3))
 
     @staticmethod
-    def _write(painter: QPainter, room: QRectF, text: str) -> None:
-        right = Qt.TextElideMode.ElideRight
-        elided = painter.fontMetrics().elidedText(text, right, int(room.width()))
+    def write(painter: QPainter, room: QRectF, *texts: str) -> None:
+        """Write the first of the texts that fits, else as much as does of the last one."""
+        metrics, width = painter.fontMetrics(), int(room.width())
+        fitting = (text for text in texts if metrics.horizontalAdvance(text) <= width)
+        text = next(fitting, texts[-1])
+        elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
         painter.drawText(room, AT_LEFT, elided)
 
     # Words
@@ -263,11 +281,11 @@ class FlowPlot(QWidget):
 
     def words_at(self, point: QPointF) -> str:
         """Return what is said of a place."""
-        for stage in self._stages:
-            if self._place(stage).contains(point):
+        for stage in self.stages:
+            if self.stage_rect(stage).contains(point):
                 return self._stage_words(stage)
         for place, (name, unit) in enumerate(self._unit_by_name.items()):
-            if self._unit_rect(place).contains(point):
+            if self.unit_rect(place).contains(point):
                 return self._unit_words(name, unit)
         return ""
 
@@ -279,10 +297,9 @@ class FlowPlot(QWidget):
         prediction = answer.cost.prediction
         low, high = prediction.low80_ms, prediction.high80_ms
         between = f", 80 % interval {number(low)} to {number(high)}" if low and high else ""
-        where = prediction.configuration
         return "\n".join([
             *lines,
-            f"Unit: {answer.unit} ({where.runtime}, {where.precision})",
+            f"Unit: {answer.unit} ({answer.cost.how})",
             f"A run by itself: {number(prediction.latency_ms)} ms{between}",
             f"{number(stage.per_item)} runs an item, batches of {number(answer.mean_batch)}",
             f"It takes {percent(answer.share)} of the unit",
@@ -293,7 +310,7 @@ class FlowPlot(QWidget):
         return f"{name}: {_busy_text(self._unit_answer(name))}\n{shown(unit.device.name)}"
 
     def _sentences(self) -> Iterator[str]:
-        for stage in self._stages:
+        for stage in self.stages:
             yield self._stage_words(stage).replace("\n", ", ")
         for name, unit in self._unit_by_name.items():
             yield self._unit_words(name, unit).replace("\n", ", ")

@@ -16,12 +16,14 @@ from ctm_gui.loads.fields_view import (
 from ctm_gui.widgets.basic import combo_box
 from predictor.core.records import Precision
 from predictor.core.runtimes import offered, runtime_of
-from predictor.services.loads.load_file import ARRIVALS, BATCHINGS, DYNAMIC
+from predictor.services.generation.records import RUNTIME_NAMES, WEIGHT_FORMATS
+from predictor.services.loads.load_file import ARRIVALS, BATCHINGS, DYNAMIC, LANGUAGE_KEYS
 from predictor.services.loads.records import AUTO, Box
 
 _LETTERS = 12
 _NONE: Final = "none"
 _KINDS: Final = [("usual", ""), *((kind, kind) for kind in BATCHINGS)]
+_WEIGHTS: Final = [("usual", ""), *((name, name) for name in WEIGHT_FORMATS)]
 _PRECISIONS: Final = [("usual", ""), *((p.words, p.value) for p in Precision)]
 
 
@@ -95,7 +97,7 @@ class StageForm(TableForm):
         )
         self.batch = CountBox("Largest batch of runs", _NONE)
         self.number("batch", "Batch", self.batch, "Largest number of runs at once.")
-        self.delay = PlainBox("Time that a run waits for its batch", "ms", -1, "until it is full")
+        self.delay = PlainBox("Time that a run waits for its batch", "ms", -1, "until full")
         self.number("batch_delay_ms", "Waits", self.delay, "For a full batch, at most.")
         self.batching = combo_box("Kind of batches")
         self.choice(
@@ -113,6 +115,12 @@ class StageForm(TableForm):
         self.choice("precision", "Precision", self.precision)
         self.after = self.line("after", "After", "Names of the stages that it waits for", _names)
         self.dims = self.line("dims", "Dimensions", "Values of open dimensions", _dims)
+        self.prompt = CountBox("Tokens of the prompt of a language model", _NONE)
+        self.number("prompt_tokens", "Prompt", self.prompt, "Tokens of a language model's prompt.")
+        self.new = CountBox("Tokens that a language model generates", _NONE)
+        self.number("new_tokens", "New tokens", self.new, "That a language model generates a run.")
+        self.weights = combo_box("Format of a language model's weights", letters=_LETTERS)
+        self.choice("weights", "Weights", self.weights, "Usual is that of the file or runtime.")
         self.after.setPlaceholderText("the one before")
         self.dims.setPlaceholderText("sequence=64")
 
@@ -133,13 +141,23 @@ class StageForm(TableForm):
             (self.batch, "batch"),
             (self.delay, "batch_delay_ms"),
             (self.threads, "threads"),
+            (self.prompt, "prompt_tokens"),
+            (self.new, "new_tokens"),
         ):
             show_number(field, table.get(key))
         kind = str(table.get("batching", ""))
         fill_data(self.batching, _KINDS, kind)
-        self.delay.setSpecialValueText("0 ms" if kind == DYNAMIC else "until it is full")
+        self.delay.setSpecialValueText("0 ms" if kind == DYNAMIC else "until full")
         self.delay.setEnabled(self.batch.value() > 1 or kind == DYNAMIC)
         fill_data(self.precision, _PRECISIONS, str(table.get("precision", "")))
+        fill_data(self.weights, _WEIGHTS, str(table.get("weights", "")))
+        generates = any(key in table for key in LANGUAGE_KEYS)
+        # A speech recogniser is started by a prompt of its own.
+        self.prompt.setSpecialValueText("usual" if generates else _NONE)
+        for key in ("threads", "precision", "dims"):
+            self.fields[key].setEnabled(not generates)
+        for key in LANGUAGE_KEYS:
+            self.fields[key].setEnabled(generates)
         after, dims = table.get("after"), table.get("dims", {})
         show_text(self.after, _NONE if after == [] else after)
         pairs = dims.items() if isinstance(dims, Mapping) else ()
@@ -160,6 +178,8 @@ class StageForm(TableForm):
             for name in offered()
             if (row := runtime_of(name)).families.intersection(of_stage)
         ]
+        if "new_tokens" in table:
+            runtimes = [(name, name) for name in RUNTIME_NAMES]
         fill_data(self.runtime, [("usual", ""), *runtimes], str(table.get("runtime", "")))
 
 

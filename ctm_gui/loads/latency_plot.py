@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen, QPolygonF
 
 from ctm_gui.widgets.axes import AT_LEFT, ValueAxis, faded
 from ctm_gui.widgets.geometry import logs
@@ -19,10 +19,12 @@ from predictor.presentation.wording import number, shown
 from predictor.services.loads.answers import SHARES, StreamAnswer
 from predictor.services.serving.sentences import percent
 
-_BAND_ALPHA = 50
+_BAND_ALPHA, _GROUND_ALPHA = 50, 200
 _MARGIN = 0.08  # of the axis across, in powers of ten
 _AT_TOP = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
-_LEGEND_PX = 16
+_LEGEND_PX, _KEY_PX, _NAME_GAP_PX = 16, 22, 14  # of a name: height, its line, to the next one
+_MAX_HEADROOM = 0.5
+_TICK_PX = 44.0  # numbers of up to four digits
 _MAX_CURVES = 8
 _ENDLESS = "no limit: a unit has more to do than it can"
 
@@ -50,8 +52,21 @@ def distribution_of(answer: StreamAnswer) -> Distribution:
     return Distribution(shown(stream.name), low, median, high, stream.deadline_ms)
 
 
+class _ShareAxis(ValueAxis):
+    """The axis of shares in percent: over 100 there is room for the names of the curves."""
+
+    def tickValues(
+        self, low: float, high: float, size: float
+    ) -> list[tuple[float | None, list[float]]]:
+        """Return the ticks up to 100 %."""
+        levels = super().tickValues(low, high, size)
+        return [(step, [value for value in values if value <= 100]) for step, values in levels]
+
+
 class LatencyPlot(PointPlot):
     """A curve a stream over latency, its 80 % interval as a band, its deadline a dashed line.
+
+    The names of the streams stand over the curves.
 
     Args:
         options: the theme.
@@ -60,13 +75,15 @@ class LatencyPlot(PointPlot):
     def __init__(self, options: ViewOptions) -> None:
         self._streams: Sequence[Distribution] = ()
         self._current: int | None = None
-        axes = {"bottom": ValueAxis("bottom"), "left": ValueAxis("left")}
+        axes = {"bottom": ValueAxis("bottom"), "left": _ShareAxis("left")}
+        axes["bottom"].label_px = _TICK_PX
         name = "Latencies of the streams and their deadlines"
         super().__init__(options, axes, name, name)
         axes["bottom"].setLogMode(x=True, y=False)
         self.canvas.setLabel("bottom", "Latency (ms)")
         self.canvas.setLabel("left", "Items done (%)")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._box.sigResized.connect(self._fit_names)
 
     def show_streams(self, answers: Sequence[StreamAnswer]) -> None:
         """Draw other streams, up to eight."""
@@ -81,9 +98,33 @@ class LatencyPlot(PointPlot):
         finite = places[np.isfinite(places)]  # an item without stages takes no time
         low, high = (finite.min(), finite.max()) if finite.size else (0.0, 2.0)
         across = low - _MARGIN, max(high, low + 0.3) + _MARGIN
-        self._box.setRange(xRange=across, yRange=(-2.0, 104.0), padding=0)
+        self._box.setRange(xRange=across, padding=0)
+        self._fit_names()
         self.setAccessibleDescription("; ".join(map(_sentence, answers)) or "There is no stream.")
         self._item.refresh()
+
+    def _fit_names(self, *_: object) -> None:
+        """Leave room for the names over the curves."""
+        rect = self._box.rect()
+        names = _LEGEND_PX * (1 + self.names_px(rect.width())[-1][1]) if self._streams else 0
+        share = min((names + 4) / max(rect.height(), 1.0), _MAX_HEADROOM)
+        self._box.setRange(yRange=(-2.0, (102.0 + 2 * share) / (1 - share)), padding=0)
+
+    def names_px(self, width: float) -> list[tuple[float, int, str]]:
+        """Return left end, row and text of each name, side by side as far as there is room."""
+        metrics = QFontMetricsF(self.font())
+        names: list[tuple[float, int, str]] = []
+        left, row = 6.0, 0
+        for stream in self._streams:
+            words = f"{stream.name}: {_ENDLESS}" if stream.is_endless else stream.name
+            room = width - _KEY_PX - 12
+            text = metrics.elidedText(words, Qt.TextElideMode.ElideRight, room)
+            needed = _KEY_PX + metrics.horizontalAdvance(text)
+            if names and left + needed > width - 6:
+                left, row = 6.0, row + 1
+            names.append((left, row, text))
+            left += needed + _NAME_GAP_PX
+        return names
 
     def points_px(self) -> FloatArray:
         lines = [self._line(stream.median) for stream in self._streams]
@@ -155,36 +196,38 @@ class LatencyPlot(PointPlot):
     ) -> None:
         if stream.deadline_ms is None:
             return
-        x = self._place(math.log10(stream.deadline_ms), 0.0).x()
+        top_of_line = self._place(math.log10(stream.deadline_ms), 100.0)
+        x = top_of_line.x()
         painter.setPen(QPen(QColor(self._theme.series[place]), 1.4, Qt.PenStyle.DashLine))
-        painter.drawLine(QLineF(x, 0, x, rect.height()))
-        painter.setPen(QColor(self._theme.text))
+        painter.drawLine(QLineF(x, top_of_line.y(), x, rect.height()))
         text = f"{number(stream.deadline_ms)} ms"
         width = painter.fontMetrics().horizontalAdvance(text) + 6
         left = x - width - 3 if x + width > rect.width() else x + 3
         top = rect.height() - (place + 1) * _LEGEND_PX - 4
-        painter.drawText(QRectF(left, top, width, _LEGEND_PX), AT_LEFT, text)
+        room = QRectF(left, top, width, _LEGEND_PX)
+        # It may stand on the band of another stream.
+        painter.fillRect(room, faded(self._theme.surface, _GROUND_ALPHA))
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(room, AT_LEFT, text)
 
     def _paint_current(self, painter: QPainter, rect: QRectF, index: int) -> None:
         """Paint the ring around a point, and its words below the names."""
         x, y = self.points_px()[index].tolist()
         self._paint_ring(painter, QPointF(rect.width() if math.isnan(x) else x, y), 0.0)
-        top = 2 + len(self._streams) * _LEGEND_PX
+        top = 4 + _LEGEND_PX * (1 + self.names_px(rect.width())[-1][1])
         painter.setPen(QColor(self._theme.text))
         lines = int(rect.height()) - top
         flags = _AT_TOP | Qt.TextFlag.TextWordWrap
         painter.drawText(QRectF(6, top, rect.width() - 12, lines), flags, self.details(index))
 
     def _paint_legend(self, painter: QPainter, rect: QRectF) -> None:
-        metrics, room = painter.fontMetrics(), rect.width() - 40
-        for place, stream in enumerate(self._streams):
-            words = f"{stream.name}: {_ENDLESS}" if stream.is_endless else stream.name
-            text = metrics.elidedText(words, Qt.TextElideMode.ElideRight, int(room))
-            top = 2 + place * _LEGEND_PX
+        for place, (left, row, text) in enumerate(self.names_px(rect.width())):
+            middle = 2 + (row + 0.5) * _LEGEND_PX
             painter.setPen(QPen(QColor(self._theme.series[place]), 3.0))
-            painter.drawLine(QLineF(6, top + 8, 22, top + 8))
+            painter.drawLine(QLineF(left, middle, left + _LEGEND_PX, middle))
             painter.setPen(QColor(self._theme.text))
-            painter.drawText(QRectF(28, top, room, _LEGEND_PX), AT_LEFT, text)
+            room = QRectF(left + _KEY_PX, middle - _LEGEND_PX / 2, rect.width(), _LEGEND_PX)
+            painter.drawText(room, AT_LEFT, text)
 
 
 def _end(value: float) -> str:

@@ -31,7 +31,7 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.files import write_text
 from predictor.core.metrics import Family
 from predictor.core.progress import Progress
-from predictor.core.records import Device, Measurement
+from predictor.core.records import Device
 from predictor.core.text import capitalised
 from predictor.core.toml_tables import KeyedError, Place
 from predictor.services.devices.catalogue import Catalogue
@@ -39,6 +39,7 @@ from predictor.services.loads.answers import Answer
 from predictor.services.loads.boxes import box_of_devices, named_box
 from predictor.services.loads.choice import BoxChoice
 from predictor.services.loads.draft import LoadDraft, new_draft, parse_draft, read_draft
+from predictor.services.loads.models import networks
 from predictor.services.loads.records import Box
 from predictor.services.models.ingestion import IngestionWorker
 
@@ -51,7 +52,7 @@ CANCELLED = "Cancelled: Simulate goes on."
 READING = "Reading the models of the load…"
 NOT_RIGHT = "Something is wrong with the load, as is said above: no box is tried."
 ASK_AGAIN = "The load has changed: ask again which boxes hold it."
-ASK_FIRST = "Ask which boxes hold this load: those of the fewest watts come first."
+ASK_FIRST = "Ask which boxes hold this load: those of the fewest joules come first."
 
 
 class Problem:
@@ -365,6 +366,7 @@ class LoadPresenter(QObject):
                 on_result=lambda answer: self._show(answer, None, ""),
                 on_error=partial(self._on_wrong, draft),
                 on_progress=self.progressed.emit,
+                on_part=lambda answer: self._show(answer, None, ""),
             )
             self.results_changed.emit()
 
@@ -375,17 +377,17 @@ class LoadPresenter(QObject):
 
     def _ask_store(self, prepared: Prepared, then: Callable[[UserData], None]) -> None:
         """Go on with what the user measured of the models of a load."""
-        models = list(prepared.models.values())
+        of_networks = networks(prepared.models.values())
         catalogue, signatures = self._catalogue(), self._user_measurements.signatures
-
-        def go_on(measurements: Sequence[Measurement] = ()) -> None:
-            then(UserData(catalogue, signatures, measurements))
+        devices = {device.id: device for device in catalogue.devices}
 
         # A store that cannot be opened says so there.
         self._run(
-            lambda history: history.measured(models),
-            on_result=go_on,
-            on_error=lambda _: go_on(),
+            lambda history: (history.measured(of_networks), history.token_rates.all(devices)),
+            on_result=lambda stored: then(
+                UserData(catalogue, signatures, stored[0], tuple(stored[1].values()))
+            ),
+            on_error=lambda _: then(UserData(catalogue, signatures)),
         )
 
     def _on_wrong(self, draft: LoadDraft, error: CtmError) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 from ctm_gui.widgets.grid import Grid, number_column, text_column
 from predictor.presentation.wording import NOTHING, number, shown
-from predictor.services.loads.answers import Answer, StageAnswer, StreamAnswer
-from predictor.services.loads.choice import Candidate
+from predictor.services.loads.answers import Answer, Candidate, StageAnswer, StreamAnswer
 from predictor.services.loads.records import AUTO, Load
 from predictor.services.serving.records import Between
 from predictor.services.serving.sentences import percent
@@ -42,20 +41,20 @@ class StreamsGrid(Grid):
             [
                 text_column("name", "Stream", [_text(stream, "name") for stream in streams]),
                 text_column("rate", "Items/s", list(map(_rate, streams))),
-                text_column("deadline", "Deadline", list(map(_deadline, streams))),
-                _time_column("p50", "P50 (ms)", [a.p50_ms if a else None for a in matches], 50),
-                _time_column("p99", "P99 (ms)", [a.p99_ms if a else None for a in matches], 99),
-                text_column("missed", "Missed", list(map(_missed, matches)), _MISSED),
-                text_column(
-                    "chance", "Chance", [percent(a.chance) if a else NOTHING for a in matches],
-                    _CHANCE,
-                ),
                 number_column(
                     "holds",
                     "Holds",
                     [float(a.largest_count) if a else None for a in matches],
                     _HOLDS,
                 ),
+                text_column(
+                    "chance", "Chance", [percent(a.chance) if a else NOTHING for a in matches],
+                    _CHANCE,
+                ),
+                text_column("missed", "Missed", list(map(_missed, matches)), _MISSED),
+                _time_column("p50", "P50 (ms)", [a.p50_ms if a else None for a in matches], 50),
+                _time_column("p99", "P99 (ms)", [a.p99_ms if a else None for a in matches], 99),
+                text_column("deadline", "Deadline", list(map(_deadline, streams))),
                 number_column(
                     "joules",
                     "J/item",
@@ -82,23 +81,23 @@ class StagesGrid(Grid):
             len(stages),
             [
                 text_column("name", "Stage", [shown(stage_name(stage)) for stage in stages]),
-                text_column("model", "Model", [_text(stage, "model") for stage in stages]),
                 text_column(
                     "unit", "Unit",
                     [unit_text(s, a) for s, a in zip(stages, matches, strict=True)],
                 ),
-                text_column("runs", "Runs", [_text(stage, "per_item", "1") for stage in stages]),
                 number_column(
                     "run",
                     "ms a run",
                     [a.cost.prediction.latency_ms if a else None for a in matches],
                     _RUN,
                 ),
-                number_column("batch", "Batch", [a.mean_batch if a else None for a in matches]),
                 text_column(
                     "share", "Of the unit", [percent(a.share) if a else NOTHING for a in matches],
                     _SHARE,
                 ),
+                text_column("runs", "Runs", [_text(stage, "per_item", "1") for stage in stages]),
+                number_column("batch", "Batch", [a.mean_batch if a else None for a in matches]),
+                text_column("model", "Model", [_text(stage, "model") for stage in stages]),
             ],
         )  # fmt: skip
 
@@ -123,6 +122,7 @@ class BoxesGrid(Grid):
                 number_column(
                     "runs", "W of runs", [c.run_watts for c in candidates], _RUN_WATTS
                 ),
+                text_column("of", "Of", [_scope(c) for c in candidates]),
                 text_column(
                     "problem", "Why not", [shown(c.problem) or NOTHING for c in candidates]
                 ),
@@ -182,6 +182,12 @@ def _chance(candidate: Candidate, load: Load) -> str:
         return NOTHING
     chance = percent(candidate.chance)
     return chance if candidate.holds(load) else f"under {percent(load.chance)}"
+
+
+def _scope(candidate: Candidate) -> str:
+    if candidate.run_watts is None:
+        return NOTHING
+    return "whole board" if candidate.of_board else "card alone"
 
 
 def _busiest(candidate: Candidate) -> str:

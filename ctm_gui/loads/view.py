@@ -293,7 +293,7 @@ class LoadView(QWidget):
         else:
             self.flow.show_load(None, None, None)
         self.plot.show_streams(answer.streams if answer else ())
-        self.remarks.setText("\n".join(sentences(answer)) if answer else "")
+        self.remarks.setText("\n".join(f"• {text}" for text in sentences(answer)) if answer else "")
         self._show_answer()
 
     def _show_answer(self) -> None:

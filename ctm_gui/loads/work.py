@@ -14,18 +14,27 @@ from predictor.core.progress import Progress, ProgressCallback
 from predictor.core.records import Measurement
 from predictor.core.text import printable
 from predictor.devices.operating import power_modes
-from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
+from predictor.services.generation.probes import decode_probes
+from predictor.services.generation.records import MeasuredRate
 from predictor.services.loads.answers import Answer
 from predictor.services.loads.boxes import all_boxes, box_of_devices, box_of_load, named_box
-from predictor.services.loads.carry import ModelKey, Models, carry, check_units, model_key
+from predictor.services.loads.carry import carry, check_units
 from predictor.services.loads.choice import BoxChoice, choose_box
 from predictor.services.loads.costs import Evidence
 from predictor.services.loads.draft import LoadDraft
-from predictor.services.loads.models import model_paths
+from predictor.services.loads.models import (
+    ModelKey,
+    Models,
+    StageModel,
+    model_paths,
+    read_models,
+)
 from predictor.services.loads.placement import targets_of
 from predictor.services.loads.records import Box, Load
+from predictor.services.loads.settings import in_settings
 from predictor.services.models.ingestion import IngestionWorker
+from predictor.services.models.language import read_language_model
 from predictor.services.signatures.user_signatures import UserSignatures
 
 MAX_HOLDING = 20
@@ -57,12 +66,16 @@ class UserData:
     catalogue: Catalogue
     signatures: UserSignatures
     measurements: Sequence[Measurement] = ()
+    rates: Sequence[MeasuredRate] = ()
 
     def evidence(self, load: Load, boxes: Sequence[Box]) -> Evidence:
         """Return what was measured of the targets of a load on boxes."""
         measured = self.signatures.of(targets_of(load, boxes))
         devices = {device.id: device for device in self.catalogue.devices}
-        return Evidence(tuple(self.measurements), measured, devices)
+        on = [unit.device for box in boxes for unit in box.units.values()]
+        probes = decode_probes(self.signatures.measured, on)
+        measurements = tuple(self.measurements)
+        return Evidence(measurements, measured, devices, tuple(self.rates), tuple(probes))
 
 
 @dataclass(slots=True)
@@ -74,30 +87,30 @@ class ModelReader:
     """
 
     ingestion: IngestionWorker
-    _models: dict[tuple[Path, int, ModelKey], Model] = field(default_factory=dict)
+    _models: dict[tuple[Path, int, ModelKey], StageModel] = field(default_factory=dict)
 
-    def read(self, load: Load, context: TaskContext) -> dict[ModelKey, Model]:
+    def read(self, load: Load, context: TaskContext) -> Models:
         """Return the models of all stages.
 
         Raises:
-            InputError: a file is not there or no model; with the line of its stage.
+            InputError: a file is not there or no such model; with the line of its stage.
         """
         paths = model_paths(load)
-        stages = {model_key(stage): stage for stream in load.streams for stage in stream.stages}
-        models: dict[ModelKey, Model] = {}
-        for place, (key, path) in enumerate(paths.items()):
+        places = {path: place for place, path in enumerate(paths.values())}
+
+        def read(key: ModelKey, path: Path) -> StageModel:
             words = f"reading {printable(path.name)}"
-            _checked(context)(Progress(place, len(paths), words))
-            try:
-                file = path, path.stat().st_mtime_ns, key
-                if file not in self._models:
-                    read = self.ingestion.ingest(path, dict(key[1]), cancel=context.token)
-                    self._models[file] = read
-            except OSError as error:
-                raise load.wrong(stages[key].line, "model", f"{path}: {error.strerror}") from error
-            except InputError as error:
-                raise load.wrong(stages[key].line, "model", error.reason) from error
-            models[key] = self._models[file]
+            _checked(context)(Progress(places[path], len(paths), words))
+            file = path, path.stat().st_mtime_ns, key
+            if file not in self._models:
+                self._models[file] = (
+                    read_language_model(path, self.ingestion, context.token)
+                    if key.generates
+                    else self.ingestion.ingest(path, dict(key.dims), cancel=context.token)
+                )
+            return self._models[file]
+
+        models = read_models(load, paths, read)
         while len(self._models) > max(_MAX_MODELS, len(models)):
             del self._models[next(iter(self._models))]
         return models
@@ -127,13 +140,16 @@ def modes_of(box: Box) -> list[str]:
 
 
 def answered(prepared: Prepared, data: UserData, context: TaskContext) -> Answer:
-    """Return what the box does with the load.
+    """Return what the box does with the load, first without its modes and clocks.
 
     Raises:
         InputError: a stage has no number, or a deadline is under the bound; with its line.
     """
     load, box, models = prepared.load, prepared.box, prepared.models
-    return carry(load, box, models, data.evidence(load, [box]), _checked(context))
+    evidence, report = data.evidence(load, [box]), _checked(context)
+    answer = carry(load, box, models, evidence, report)
+    context.part(answer)
+    return in_settings(answer, models, evidence, report)
 
 
 def chosen(

@@ -81,6 +81,8 @@ class ProbingWizard(BaseDialog):
         # Until the pages are there.
         self.next_button.setEnabled(False)
         self.stored_button.setEnabled(False)
+        self.back_button.hide()
+        self.again_button.hide()
         self.pages = QStackedWidget()
         self._arrange()
         in_turns(self._build(), self)

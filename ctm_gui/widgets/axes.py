@@ -164,6 +164,7 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     """The axis of latencies, with plain numbers on a logarithmic scale too.
 
     ``end`` is the last place of logarithmic ticks; the rest of the axis is room for labels.
+    ``label_px`` is from one label of logarithmic ticks to the next, at least.
 
     Args:
         side: of the plot.
@@ -179,6 +180,7 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         # here, without a label: pyqtgraph scales the ticks of a labelled axis in this call.
         self.enableAutoSIPrefix(False)
         self.end = math.inf
+        self.label_px = LABEL_PX if side in {"bottom", "top"} else _LINE_PX
 
     def tickValues(
         self, low: float, high: float, size: float
@@ -187,8 +189,7 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         if not self.logMode:
             return list(super().tickValues(low, high, size))
         end = min(high, self.end)
-        label_px = LABEL_PX if self.orientation in {"bottom", "top"} else _LINE_PX
-        labelled, bare = log_ticks(low, end, size * (end - low) / (high - low), label_px)
+        labelled, bare = log_ticks(low, end, size * (end - low) / (high - low), self.label_px)
         return [(1.0, labelled), (None, bare)]
 
     def logTickStrings(

@@ -261,7 +261,7 @@ def _make_load(views: CentralViews) -> QWidget:
     from ctm_gui.loads.view import LoadView
 
     workspace = views.workspace
-    selection, shelf = workspace.selection, workspace.shelf
+    selection, shelf, language = workspace.selection, workspace.shelf, workspace.language
     presenter = views.load = LoadPresenter(
         worker=workspace.simulator,
         ingestion=workspace.ingestion,
@@ -275,13 +275,15 @@ def _make_load(views: CentralViews) -> QWidget:
 
     def models() -> list[tuple[str, str]]:
         labels = shelf.labels()
-        return [(labels[entry.id], entry.path) for entry in shelf.entries]
+        opened = {entry.path: labels[entry.id] for entry in shelf.entries}
+        return [(label, path) for path, label in {**opened, **language.state.labels}.items()]
 
     view = views.load_view = LoadView(
         views.options, presenter, models, lambda: list(selection.selected)
     )
     presenter.failed.connect(workspace.messages.error)
     shelf.content_changed.connect(view.show_choices)
+    language.state_changed.connect(view.show_choices)
     views.set_active_on(("load",), presenter)
     presenter.restore()
     return view

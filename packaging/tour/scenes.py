@@ -193,7 +193,8 @@ def _choose(app: Application, _: Path) -> None:
 def show_load(app: Application, _: Path) -> None:
     """Open the load of four cameras that ships, on its page."""
     app.window.open_paths([str(resources_dir() / "loads" / "four-cameras.toml")])
-    wait(lambda: app.window.central.load.answer is not None)
+    load = app.window.central.load
+    wait(lambda: load.answer is not None and load.settled)
     turn(2 * REPAINT_MS)
 
 

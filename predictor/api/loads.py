@@ -16,19 +16,31 @@ from predictor.api.tables import Table
 from predictor.api.targets import catalogue, devices_of
 from predictor.core.errors import InputError
 from predictor.core.records import Device
+from predictor.services.generation.probes import DecodeProbe, decode_probes
+from predictor.services.generation.records import MeasuredRate
+from predictor.services.generation.token_rates import stored_token_rates
 from predictor.services.history.stated import measured_of
 from predictor.services.history.user_store import UserStore
 from predictor.services.loads.answers import Answer
 from predictor.services.loads.boxes import box_of_devices, box_of_load, check_mode, named_box
-from predictor.services.loads.carry import carry as carried_by
 from predictor.services.loads.carry import check_units
 from predictor.services.loads.costs import Evidence
 from predictor.services.loads.document import load_document
 from predictor.services.loads.load_file import load_of_tables, read_load
-from predictor.services.loads.models import model_paths
+from predictor.services.loads.models import (
+    ModelKey,
+    Models,
+    StageModel,
+    model_paths,
+    networks,
+    read_models,
+)
 from predictor.services.loads.placement import targets_of
 from predictor.services.loads.records import Box, Load
 from predictor.services.loads.sentences import headline
+from predictor.services.loads.settings import carry_in_settings
+from predictor.services.models.language import read_language_model
+from predictor.services.signatures.user_signatures import stored_signatures
 
 
 class Carried(Table):
@@ -87,18 +99,38 @@ def carry(
         on = replace(on, mode=mode)
         check_mode(on, lambda reason: InputError("mode", reason, "name one of them"))
     check_units(stated, on)
-    models = {key: load_model(file, dims=dict(key[1])) for key, file in model_paths(stated).items()}
+    models = read_models(stated, model_paths(stated), _read)
     with closing(UserStore(path)) as user_store:
         signatures = user_store.signatures(targets_of(stated, [on]))
         measured = measured_of(
-            user_store, list(models.values()), (), signatures, "", lambda: catalogue(path)
+            user_store, networks(models.values()), (), signatures, "", lambda: catalogue(path)
         )
-        evidence = Evidence(tuple(measured[0]), signatures, measured[1])
-        answer = carried_by(stated, on, models, evidence)
+        evidence = Evidence(
+            tuple(measured[0]), signatures, measured[1], *_of_language(models, on, path)
+        )
+        answer = carry_in_settings(stated, on, models, evidence)
     for failure in (user_store.failure, *user_store.refused):
         if failure is not None:
             warnings.warn(f"the store was not used: {failure}", RuntimeWarning, stacklevel=2)
     return Carried(answer)
+
+
+def _read(key: ModelKey, path: Path) -> StageModel:
+    if key.generates:
+        return read_language_model(path)
+    return load_model(path, dims=dict(key.dims))
+
+
+def _of_language(
+    models: Models, box: Box, store: Path | None
+) -> tuple[tuple[MeasuredRate, ...], tuple[DecodeProbe, ...]]:
+    """Return the rates of language models and the probes of the user."""
+    if not any(key.generates for key in models):
+        return (), ()
+    devices = {device.id: device for device in catalogue(store).devices}
+    on = [unit.device for unit in box.units.values()]
+    rates = stored_token_rates({**devices, **{device.id: device for device in on}}, store)
+    return tuple(rates.values()), tuple(decode_probes(stored_signatures(store).measured, on))
 
 
 def _box(load: Load, box: str | None, devices: Any, store: Path | None) -> Box:

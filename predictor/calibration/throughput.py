@@ -1,8 +1,8 @@
 """What several runs at once bring over one after the other, by runtime and kind of device.
 
 ln of items in the time of one run is a sum: a start, a share of what the best batch brings by
-prediction, and a share of ln(cores) of a processor. Figures, and their errors on systems left out:
-research/docs/results/throughput.md. Of what is not in the table nothing is said.
+prediction, and a share of ln(cores) of a processor or a DPU. Figures, and their errors on systems
+left out: research/docs/results/throughput.md. Of what is not in the table nothing is said.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from predictor.calibration.tails import kind_of
 from predictor.core.metrics import Family
 from predictor.core.records import Target
 from predictor.core.resources import resources_dir
+from predictor.cost.rates.cores import separate_cores
 
 SCHEMA: Final = "ctm-throughput/1"
 STEADY: Final = 0.3
@@ -33,7 +34,7 @@ class Concurrency:
     Attributes:
         start: ln of items in the time of one run, where batches and cores bring nothing.
         batches: share of ln of what the best batch brings.
-        cores: share of ln(cores) of a processor.
+        cores: share of ln(cores) of a processor or a DPU.
         scale: half the 80 % interval of ln(items), over ln of the gain and ``STEADY`` together.
         chips: that it was fitted to.
         error: median, with systems left out; a share.
@@ -76,8 +77,10 @@ def concurrency_of(target: Target) -> Concurrency | None:
 
 
 def cores_of(target: Target) -> int | None:
-    """Return the cores that run on a processor; None where unknown, 1 of any other unit."""
-    return target.threads or None if target.device.family in _PROCESSORS else 1
+    """Return the cores that run on a processor, None where unknown; of others see the rates."""
+    if target.device.family in _PROCESSORS:
+        return target.threads or None
+    return separate_cores(target.device)
 
 
 @cache

@@ -18,6 +18,7 @@ from predictor.calibration.efficiencies import groups_of
 from predictor.core.arrays import Bools, Floats, Integers
 from predictor.core.records import Target
 from predictor.cost.rates.typical import FILLED, Rates
+from predictor.cost.rates.units import GPUS
 from predictor.devices.architectures import architecture_of
 
 WIDENING: Final = 0.23
@@ -63,7 +64,7 @@ class MeasuredKinds:
             targets: T targets.
             rates: of them, NaN where the facts of the device give none.
         """
-        has_gap = gaps(rates)
+        has_gap = gaps(targets, rates)
         measured = {DESIGN: self.designs, PRECISION: self.precisions, MAKER: self.makers}
         unknown = []
         for target, is_open in zip(targets, has_gap.tolist(), strict=True):
@@ -75,14 +76,21 @@ class MeasuredKinds:
         return unknown
 
 
+_UNIT: Final = "unit"
+_RATES: Final = ("matrix", *FILLED)
 _NAMED: Final = (DESIGN, PRECISION, MAKER)
 
 
-def gaps(rates: Rates) -> Bools:
-    """Return whether a rate of each of T targets is not stated, bool [T]."""
-    values = np.array([getattr(rates, name) for name in ("matrix", *FILLED)])
-    missing: Bools = np.isnan(values).any(axis=0)
-    return missing
+def gaps(targets: Sequence[Target], rates: Rates) -> Bools:
+    """Return whether a rate of each of T targets is not stated, bool [T].
+
+    That of one unit of several is a rate of GPUs; accelerators have none.
+    """
+    missing = np.array([np.isnan(getattr(rates, name)) for name in _RATES])
+    has_units = np.array([target.device.family in GPUS for target in targets], np.bool_)
+    missing[_RATES.index(_UNIT)] &= has_units
+    is_open: Bools = np.logical_or.reduce(missing, axis=0)
+    return is_open
 
 
 def widening(counts: Integers) -> Floats:

@@ -56,6 +56,12 @@ _C, _M, _P = MetricGroup.COMPUTE, MetricGroup.MEMORY, MetricGroup.POWER
 MEASURED_HERE = "measured on this machine"
 """How the source of a metric begins that is no fact of a datasheet but what was reached here."""
 
+PRODUCT_SIZE = 1024
+"""Rows and columns of the matrices whose product is measured on this machine."""
+
+MEASURED_PRODUCT = "FP32 matrix product of ONNX Runtime"
+"""What the source of an FP32 rate names that was measured so, beside the day."""
+
 COMPUTED_HERE = "this machine: computed: clock x cores x lanes x 2"
 """Source of an FP32 rate that a measured one replaces: virtual machines may hide their clock."""
 
@@ -96,12 +102,17 @@ RATE_METRIC: dict[str, str] = {
 }
 """The metric of the rate in a number format: ``fp32``, ``fp32_matrix``, ``tf32``, ``int8`` ..."""
 
-# No metric of the vector, whose list is part of every checkpoint: it is only ever measured.
+# No metrics of the vector, whose list is part of every checkpoint: they are only ever measured.
 LAUNCH_US = Metric("launch_us", "Launch", "µs", 1e-3, 1e6, _C)
+
+CORE_FP32 = Metric("core_fp32_tflops", "FP32 peak of one core", "TFLOP/s", 1e-6, 1e4, _C)
+
+ONLY_MEASURED = (CORE_FP32, LAUNCH_US)
+"""What is measured and never stated."""
 
 MEASURABLE: dict[str, Metric] = {
     metric.name: metric
-    for metric in (*METRICS, LAUNCH_US)
+    for metric in (*METRICS, *ONLY_MEASURED)
     if metric.unit in {"TFLOP/s", "TOP/s", "GB/s", LAUNCH_US.unit}
 }
-"""Rates that can be reached as well as stated, and the time of a launch."""
+"""Rates that can be reached as well as stated, and those of :data:`ONLY_MEASURED`."""

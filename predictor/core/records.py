@@ -81,13 +81,15 @@ class SustainedRates:
 
     Attributes:
         copy_gbps: bytes read plus bytes written a second, in 1e9, of the fastest copy.
-        gemm_tflops: FP32 rate of one core at the fastest matrix product, a multiplication and an
-            addition counting as two operations.
+        product_tflops: FP32 rate of one core at ONNX Runtime's fastest matrix product, a
+            multiplication and an addition counting as two operations.
+        all_cores_tflops: the same of all cores together.
         day: of the measurement, ISO 8601.
     """
 
     copy_gbps: float
-    gemm_tflops: float
+    product_tflops: float
+    all_cores_tflops: float
     day: str
 
 

@@ -7,6 +7,8 @@ from typing import Final
 
 PERCENTILES: Final = (50, 90, 99)
 MEDIAN, P90, P99 = PERCENTILES
+ON_PROCESSOR: Final = "on the CPU instead"
+"""What becomes of operators that a runtime leaves to the processor, in its list's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ class Unsupported:
     runtime: str
     consequence: str
     source: str
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether the processor runs them instead; else the model does not run."""
+        return self.consequence == ON_PROCESSOR
 
 
 @dataclass(frozen=True, slots=True)

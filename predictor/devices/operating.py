@@ -92,14 +92,15 @@ def clock_ranges(device: Device) -> dict[str, tuple[float, float]]:
     """
     return {
         name: (
-            min([value / _CLOCK_RANGE, *(stated := _stated(device, name))]),
+            min([value / _CLOCK_RANGE, *(stated := stated_clocks(device, name))]),
             max([value, *stated]),
         )
         for name, value in default_clocks(device).stated.items()
     }
 
 
-def _stated(device: Device, domain: str) -> list[float]:
+def stated_clocks(device: Device, domain: str) -> list[float]:
+    """Return the clocks in MHz that the operating points of a device state of a domain."""
     values = [getattr(point, _FIELDS[domain]) for point in device.operating_points]
     return [value for value in values if value is not None]
 

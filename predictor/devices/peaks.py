@@ -37,3 +37,11 @@ def derived_fp32_tflops(device: Device) -> float | None:
         rate += clock_mhz * cores * lanes
     # MHz x lanes x 2 operations of a fused multiply-add: 2e-6 makes it TFLOP/s.
     return rate * 2e-6
+
+
+def fastest_cores(device: Device) -> float:
+    """Return the number of its fastest cores that a processor is worth, by clocks and lanes."""
+    rated = [(c.cores, c.clock_mhz * (c.fp32_au_per_core or 1)) for c in device.clusters]
+    if not rated:
+        return device.metric("core_count") or 1.0
+    return sum(cores * rate for cores, rate in rated) / max(rate for _, rate in rated)

@@ -260,6 +260,8 @@ class Estimate:
         target: Target,
         graphs: Sequence[OperatorGraph],
         latency_ms: Floats,
+        *,
+        are_networks: bool = True,
     ) -> UserFit:
         """Return level and shape of a target after the user's measurements.
 
@@ -267,6 +269,7 @@ class Estimate:
             target: that was measured.
             graphs: k graphs.
             latency_ms: float64 [k].
+            are_networks: whether they are; of single products numbers have no record.
         """
         keys, published = keys_of([target]), published_form(target)
         deviations, _ = self._deviations(self.evidence, [target], keys)
@@ -285,7 +288,7 @@ class Estimate:
         parts = np.concatenate([self._parts(graph, one) for graph in graphs])
         composition = np.array([self._graph(graph).composition for graph in graphs])
         measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms, composition)
-        return UserFit(keys, len(graphs), measured)
+        return UserFit(keys, len(graphs) if are_networks else 0, measured)
 
     def _with(self, user_fits: Sequence[UserFit]) -> Evidence:
         """Return the evidence with the user's in place of the published ones of the targets."""
@@ -294,7 +297,7 @@ class Estimate:
             one = Evidence(
                 keys=user_fit.keys,
                 level=user_fit.fit.mean[:1],
-                variance=np.array([SHAPE.network**2 / user_fit.graphs]),
+                variance=np.array([SHAPE.network**2 / max(user_fit.graphs, 1)]),
                 shape=user_fit.fit.mean[None, 1:],
                 networks=np.array([user_fit.graphs]),
                 scales=evidence.scales,
@@ -421,7 +424,8 @@ def _cases(
     cases = []
     for place, nearness in enumerate(deviations.nearness.tolist()):
         if place in user_fits:
-            cases.append(user_case(user_fits[place].graphs))
+            networks = user_fits[place].graphs
+            cases.append(user_case(networks) if networks else CHIP)
         elif nearness == _TARGET:
             cases.append(_published_case(evidence, deviations, place))
         else:

@@ -12,6 +12,7 @@ from predictor.core.text import plural
 from predictor.devices.catalogue import device_name
 
 NOT_MEASURED: Final = "not measured here"  # begins the evidence where nothing is near
+_PRODUCT: Final = "from the matrix product that was measured on this machine"
 # The corpus measures runs that are bound to some cores of a device as a device of these cores.
 _CORES_OF_DEVICE: Final = "-cluster-"
 
@@ -24,7 +25,8 @@ def evidence_words(
     Args:
         evidence: of measured targets.
         deviations: of the T targets.
-        user_networks: number of networks that the user measured, by place of the target.
+        user_networks: number of networks that the user measured, by place of the target; 0 of a
+            target of which a matrix product was measured alone.
     """
     words = [
         _whence(evidence, NEARNESS[nearness], source) if nearness else NOT_MEASURED
@@ -33,12 +35,16 @@ def evidence_words(
         )
     ]
     for place, networks in user_networks.items():
-        words[place] = f"from {plural(networks, 'network')} that you measured"
+        words[place] = (
+            f"from {plural(networks, 'network')} that you measured" if networks else _PRODUCT
+        )
     return words
 
 
 def _whence(evidence: Evidence, nearness: str, source: int) -> str:
     """Return in words which measured target stands for another, and how near it is."""
+    if not evidence.networks[source]:
+        return _PRODUCT
     keys, networks = evidence.keys, plural(int(evidence.networks[source]), "network")
     if nearness == "target":
         return f"from {networks} measured on this device"

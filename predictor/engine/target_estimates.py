@@ -101,7 +101,7 @@ class UserFit:
 
     Attributes:
         keys: of the target in the evidence.
-        graphs: number of measured graphs.
+        graphs: number of measured networks; 0 where a matrix product alone stands for them.
         fit: to them.
     """
 

@@ -83,6 +83,7 @@ METRIC_HELP = {
     "fp32_matrix_tflops": "Dense rate of the matrix units in full FP32.",
     "flash_kb": "Flash of a microcontroller, which holds the weights.",
     "host_clock_ghz": "Highest clock of the processor that starts the work; absent, a desktop's.",
+    "core_fp32_tflops": "Rate of one core in FP32, one FMA being two operations.",
     "launch_us": "Time to start one kernel or operator.",
 }
 """Definitions of the metrics and of the launch in one sentence, by name."""

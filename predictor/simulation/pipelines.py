@@ -1,6 +1,7 @@
 """Items of streams through pipelines of stages, which share the units of a box.
 
-A unit serves runs in the order in which they become ready, of whatever stream and stage they are.
+A unit serves runs in the order in which they become ready, of whatever stream and stage they are. A
+run in steps, as that of a language model, gives way to those that wait after each of them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.simulation.events import Events
-from predictor.simulation.servers import Batcher, Station
+from predictor.simulation.servers import Batcher, Station, Steps
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +30,8 @@ class StageRuns:
         per_item: runs for an item; of 0.2 every fifth item has one.
         delay_s: that a run waits for a full batch; infinite for full batches alone.
         factors: on the seconds of an item's runs, float64 [items]; None for 1.
+        steps: of a run after its first part; 0 of a run in one piece.
+        first_share: of the seconds of a run, that its first part takes.
     """
 
     unit: int
@@ -37,6 +40,15 @@ class StageRuns:
     per_item: float = 1.0
     delay_s: float = 0.0
     factors: Floats | None = None
+    steps: int = 0
+    first_share: float = 1.0
+
+    def parted(self, service_s: float) -> float | Steps:
+        """Return the parts of a run of so many seconds."""
+        if not self.steps:
+            return service_s
+        first_s = self.first_share * service_s
+        return Steps(first_s, (service_s - first_s) / self.steps, self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +88,13 @@ class _Stage:
         self.missing = [len(runs.after)] * items
         self.following: list[_Stage] = []
         self.items: _Items | None = None
-        self._station = station
+        self._station, self._runs = station, runs
         factors = np.ones(items) if runs.factors is None else runs.factors
         if len(runs.service_s) > 1 or runs.delay_s:
             self.batcher: Batcher | None = Batcher(
-                events, station, runs.service_s, runs.delay_s, self._batch_ended, factors.tolist()
-            )
+                events, station, runs.service_s, runs.delay_s, self._batch_ended, factors.tolist(),
+                runs.parted,
+            )  # fmt: skip
             self._seconds: list[float] = []
         else:
             self.batcher = None
@@ -101,13 +114,13 @@ class _Stage:
         elif self.batcher is not None:
             for _ in range(count):
                 self.batcher.submit(item)
-        elif self._station.servers == 1:
+        elif self._station.servers == 1 and not self._runs.steps:
             # They follow one another, and nothing of an item begins before its last run ends.
             self._station.submit(count * self._seconds[item], self._complete, item)
         else:
-            seconds = self._seconds[item]
+            service = self._runs.parted(self._seconds[item])
             for _ in range(count):
-                self._station.submit(seconds, self._ended, item)
+                self._station.submit(service, self._ended, item)
 
     def _batch_ended(self, batch: Sequence[int]) -> None:
         for item in batch:

@@ -5,11 +5,27 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from predictor.simulation.events import Action, Events
 
-Service = float | Callable[[], float]
-"""Seconds of a job, or what gives them when it starts."""
+
+class Steps(NamedTuple):
+    """A job in parts: other jobs that wait come between its first part and its steps.
+
+    Attributes:
+        first_s: seconds of the first part.
+        step_s: of each step after it.
+        steps: number of these.
+    """
+
+    first_s: float
+    step_s: float
+    steps: int
+
+
+Service = float | Steps | Callable[[], float | Steps]
+"""Seconds of a job, its steps, or what gives them when it starts."""
 
 
 class Station:
@@ -40,9 +56,35 @@ class Station:
             self._waiting.append((service_s, finished, subject))
 
     def _start(self, service: Service, finished: Action, subject: object) -> None:
-        service_s = service() if callable(service) else service
+        of_job = service() if callable(service) else service
+        if isinstance(of_job, Steps):
+            service_s, left = self._part(of_job)
+            ended: Action = self._part_ended if left else self._end
+            job: object = (left, finished, subject) if left else (finished, subject)
+        else:
+            service_s, ended, job = of_job, self._end, (finished, subject)
         self.busy_s += service_s
-        self._events.at(self._events.now_s + service_s, self._end, (finished, subject))
+        self._events.at(self._events.now_s + service_s, ended, job)
+
+    def _part(self, job: Steps) -> tuple[float, Steps | None]:
+        """Return the seconds of the next part of a job, and what is left after it.
+
+        Steps up to the next event are one part: before it nothing can come between.
+        """
+        if job.first_s:
+            return job.first_s, job._replace(first_s=0.0) if job.steps else None
+        steps = 1
+        if not self._waiting and job.step_s:
+            ahead = (self._events.next_s - self._events.now_s) / job.step_s
+            steps = math.ceil(min(max(ahead, 1.0), job.steps))
+        left = job._replace(steps=job.steps - steps)
+        return steps * job.step_s, left if left.steps else None
+
+    def _part_ended(self, job: tuple[Service, Action, object]) -> None:
+        if self._waiting:
+            self._waiting.append(job)
+            job = self._waiting.popleft()
+        self._start(*job)
 
     def _end(self, job: tuple[Action, object]) -> None:
         finished, subject = job
@@ -66,6 +108,7 @@ class Batcher:
         delay_s: that a job waits for others; infinite where batches are always full.
         finished: called with the list of jobs at the end of a batch.
         factors: on the seconds of a batch, by its first job.
+        parted: returns the parts of a job of so many seconds.
 
     Attributes:
         batches: that were started.
@@ -80,8 +123,10 @@ class Batcher:
         delay_s: float,
         finished: Action,
         factors: Sequence[float],
+        parted: Callable[[float], float | Steps] = float,
     ) -> None:
         self.batches = self.jobs = 0
+        self._parted = parted
         self._events, self._station, self._finished = events, station, finished
         self._service_s, self._delay_s, self._factors = service_s, delay_s, factors
         self._open: list[int] = []
@@ -109,8 +154,8 @@ class Batcher:
         self._queued.append(batch)
         self._station.submit(self._close, self._finished, batch)
 
-    def _close(self) -> float:
+    def _close(self) -> float | Steps:
         batch = self._queued.popleft()
         self.batches += 1
         self.jobs += len(batch)
-        return self._service_s[len(batch) - 1] * self._factors[batch[0]]
+        return self._parted(self._service_s[len(batch) - 1] * self._factors[batch[0]])

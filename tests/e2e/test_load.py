@@ -39,6 +39,11 @@ def test_a_bundled_load_runs(ctm: Run, tmp_path: Path, path: Path) -> None:
         assert 0 < stream["p50_ms"] <= stream["p90_ms"] <= stream["p99_ms"]
         assert all(stage["latency_ms"] > 0 for stage in stream["stages"])
     assert any(unit["utilisation"] > 0 for unit in document["units"])
+    settings = document["settings"]
+    assert settings["chance"] == 0.95
+    known = [mode for mode in settings["modes"] if mode["holds"] and mode["run_watts"]]
+    assert [mode["run_watts"] for mode in known] == sorted(mode["run_watts"] for mode in known)
+    assert bool(known) == path.stem.startswith(("drone", "four"))  # none of a notebook's chip
 
 
 def test_three_loads_are_bundled() -> None:
@@ -83,6 +88,21 @@ def test_bad_input_is_one_sentence_with_its_place(
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_a_clock_of_the_box_is_used_or_refused(ctm: Run, tmp_path: Path) -> None:
+    load = tmp_path / "load.toml"
+    load.write_text(_LOAD + _FAST, encoding="utf-8")
+    device = ("--device", "jetson-orin-nano-gpu", "--json")
+    usual, slow = (ctm("load", load, *device, *more) for more in ((), ("--clock", "gpu=313")))
+    before, after = (json.loads(done.stdout) for done in (usual, slow))
+    latency = [one["streams"][0]["stages"][0]["latency_ms"] for one in (before, after)]
+    assert 1.2 < latency[1] / latency[0] < 2.0
+    assert after["box"]["clock_mhz"] == {"gpu": 313}
+    assert (before["watts"] is None, after["watts"]) == (False, None)
+    wrong = ctm("load", load, *device, "--clock", "gpu=2000")
+    assert wrong.returncode == 2
+    assert "no unit of jetson-orin-nano-gpu runs at gpu=2000 MHz; there is" in wrong.stderr
+
+
 def test_boxes_are_listed(ctm: Run) -> None:
     assert "jetson-orin-nx-16gb" in ctm("devices", "boxes").stdout
     entries = json.loads(ctm("devices", "boxes", "--json").stdout)["boxes"]
@@ -99,10 +119,12 @@ def test_choose_ranks_boxes_by_a_load(ctm: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     boxes = json.loads(done.stdout)["boxes"]
     ranked = [(entry["box"]["id"], entry["box"]["mode"]) for entry in boxes]
-    assert ranked[0] == ("jetson-orin-nano-gpu", "7W")
-    assert ("jetson-orin-nano-gpu", "15W") in ranked
-    assert ranked[-1] == ("rpi5", None)  # of unstated watts
-    assert all(entry["holds"] for entry in boxes)
+    # Twice the clock at twice the watts is done sooner; a Pi takes what its board does at the wall.
+    assert ranked[:2] == [("jetson-orin-nano-gpu", "15W"), ("jetson-orin-nano-gpu", "7W")]
+    assert ranked[-1] == ("rpi5", None)
+    assert all(entry["holds"] and entry["of_whole_board"] for entry in boxes)
+    hours = [entry["joules_per_hour"] for entry in boxes]
+    assert hours == sorted(hours)
     neither = ctm("choose", "--max-ms", "5")
     assert neither.returncode == 2
     assert "it needs models, or a load" in neither.stderr

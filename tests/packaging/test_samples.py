@@ -10,6 +10,7 @@ import pytest
 from predictor.core.resources import resources_dir
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.models.inspection import totals
+from predictor.services.models.language import read_language_model
 
 SAMPLES = resources_dir() / "samples"
 
@@ -19,7 +20,16 @@ def test_the_bundled_files_are_those_that_the_maker_writes(tmp_path: Path) -> No
 
     made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert made == {path.name: path.read_bytes() for path in SAMPLES.iterdir()}
-    assert len(made) == 3
+    assert len(made) == 5
+
+
+# Parameters by the published weights.
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("whisper-base", 72_593_920), ("qwen3-1.7b", 1_720_574_976)]
+)
+def test_a_configuration_is_as_large_as_its_weights(name: str, parameters: int) -> None:
+    model = read_language_model(SAMPLES / f"{name}.json")
+    assert model.architecture.parameters() == parameters
 
 
 # Multiply-accumulates and parameters in millions: MobileNetV2, table 4 of its paper; darknet's own

@@ -19,7 +19,7 @@ from predictor.probing.runner.medians import summary
 from predictor.services.devices.this_machine import MachineRates, describe_this_machine
 from tests.support.probe_sessions import block
 
-RATES = SustainedRates(20.0, 0.05, "2026-01-31")
+RATES = SustainedRates(20.0, 0.05, 0.08, "2026-01-31")
 
 
 def store_rates(store: Path) -> None:

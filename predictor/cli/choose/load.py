@@ -1,4 +1,4 @@
-"""``ctm choose --load``: the boxes that carry a load, of the fewest watts first."""
+"""``ctm choose --load``: the boxes that carry a load, of the fewest joules first."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from contextlib import closing
 from predictor.cli.catalogue import named_devices, open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.load.command import evidence_of, models_of
+from predictor.cli.load.text import mode_cells
 from predictor.cli.predicting import BUDGET_MISSED, PredictionStore
 from predictor.cli.progress import progress_on
 from predictor.cli.tables import render_table
 from predictor.core.text import printable
-from predictor.presentation.wording import number
+from predictor.services.loads.answers import Candidate
 from predictor.services.loads.boxes import all_boxes, box_entry, box_of_devices, named_box
-from predictor.services.loads.choice import BoxChoice, Candidate, choose_box
+from predictor.services.loads.choice import BoxChoice, choose_box
+from predictor.services.loads.document import candidate_entry
 from predictor.services.loads.load_file import read_load
 from predictor.services.loads.models import model_paths
 from predictor.services.loads.records import Load
 from predictor.services.loads.sentences import choice_sentence
-from predictor.services.serving.sentences import percent
 
 _SCHEMA = "ctm-load-choice/1"  # scripts depend on it
 _HEADERS = ("Box", "Mode", "Chance", "Busiest", "W", "W of runs", "")
@@ -36,9 +37,9 @@ def choose_by_load(options: argparse.Namespace, console: Console) -> int:
     boxes = [named_box(text, catalogue) for text in options.box]
     boxes += [box_of_devices([device]) for device in devices]
     boxes = boxes or list(all_boxes(catalogue))
-    models = models_of(paths)
+    models = models_of(load, paths)
     with closing(PredictionStore(options.store)) as store:
-        evidence = evidence_of(options, load, boxes, models, store)
+        evidence = evidence_of(options, load, boxes, models, store, catalogue, console)
         choice = choose_box(load, boxes, models, evidence, options.rows, progress_on(console))
         rows = choice.candidates[: options.rows or None]
         if options.json:
@@ -68,17 +69,10 @@ def _text(load: Load, choice: BoxChoice, rows: Sequence[Candidate]) -> str:
 
 
 def _row(load: Load, candidate: Candidate) -> tuple[str, ...]:
-    chance = percent(candidate.chance)
-    if not candidate.holds(load):
-        chance = "—" if candidate.problem else f"under {percent(load.chance)}"
-    busiest = candidate.busiest
     return (
         printable(candidate.box.name),
         printable(candidate.box.mode),
-        chance,
-        "—" if busiest is None else f"{candidate.unit} {percent(busiest)}",
-        number(candidate.watts),
-        number(candidate.run_watts),
+        *mode_cells(candidate, load.chance),
         printable(candidate.problem),
     )
 
@@ -87,10 +81,5 @@ def _entry(load: Load, candidate: Candidate) -> dict[str, object]:
     return {
         "box": box_entry(candidate.box),
         "holds": candidate.holds(load),
-        "chance": candidate.chance,
-        "busiest": candidate.busiest,
-        "busiest_unit": candidate.unit or None,
-        "watts": candidate.watts,
-        "run_watts": candidate.run_watts,
-        "problem": candidate.problem or None,
+        **candidate_entry(candidate),
     }

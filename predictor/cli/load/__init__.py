@@ -7,7 +7,7 @@ from pathlib import Path
 
 from predictor.cli.console import Console
 from predictor.cli.outputs import OutputAction
-from predictor.cli.parser import Parser, json_option, measure_option
+from predictor.cli.parser import Parser, clock_options, json_option, measure_option
 
 EPILOG = """\
 exit codes: 0 it holds, 1 it does not, 2 the input is wrong, 3 the host failed, 130 cancelled
@@ -18,7 +18,8 @@ def add_load(parser: Parser) -> None:
     """Add the options of the command."""
     parser.description = (
         "Simulate streams of items through pipelines of models on the units of a box: utilisation, "
-        "percentiles, deadlines missed, the largest rate and number of streams, memory and watts."
+        "percentiles, deadlines missed, the largest rate and number of streams, memory and watts, "
+        "and the modes and clocks of the box that keep the load."
     )
     parser.epilog = EPILOG
     parser.set_defaults(run=_run, engine="")
@@ -36,7 +37,7 @@ def add_load(parser: Parser) -> None:
         metavar="ID|DEVICE.json|this",
         help="run on this device, or on all of a product, as one box; may be repeated",
     )
-    parser.add_argument("--mode", default="", metavar="NAME", help="power mode of the box")
+    clock_options(parser)
     measure_option(parser)
     parser.add_argument(
         "--report",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from predictor.core.records import Cluster, Device
 from predictor.cost.rates.facts import Clocks, clocks_of, missing
 from predictor.devices.peaks import stated_lanes
+
+_WHOLE_CORES: Final = frozenset({"dpu-b1600", "dpu-b4096"})
+"""Designs of DPUs each core of which runs an image by itself (DPUCZDX8G, product guide PG338)."""
 
 
 class CoreKind(NamedTuple):
@@ -44,6 +47,16 @@ def core_kinds(device: Device) -> list[CoreKind]:
         return [CoreKind(c.cores, Clocks(*[c.clock_mhz] * 3), c) for c in device.clusters]
     clocks, count = clocks_of(device), device.metric("core_count")
     return [] if clocks is None or not count else [CoreKind(count, clocks)]
+
+
+def separate_cores(device: Device) -> int:
+    """Return the cores of an accelerator that run images of their own; 1 where all work on one.
+
+    Engines of Versal's DPUs share the images of one batch.
+    """
+    if device.architecture not in _WHOLE_CORES:
+        return 1
+    return max(int(device.metric("core_count") or 1), 1)
 
 
 def busy_rate(cores: Iterable[tuple[float, float]], threads: float) -> float:

@@ -20,6 +20,11 @@ from predictor.engine.target_estimates import TargetEstimates, UserFit
 from predictor.engine.targets.estimated import EstimatedTargets
 from predictor.engine.targets.fine_tuned import FineTuned, TunedNetwork, Tuning
 from predictor.engine.targets.interface import TargetModel
+from predictor.engine.targets.measured_product import (
+    MeasuredProduct,
+    measured_products,
+    product_graph,
+)
 from predictor.engine.targets.prepared import FEWEST, PreparedTargets, read_prepared
 from predictor.engine.targets.states import TargetState, states_of
 from predictor.engine.targets.timed_operators import TimedOperators, operator_fit
@@ -167,13 +172,18 @@ class TargetLookup:
         for place, user in places.items():
             states[place] = states[place].measured()
             factors[place] = user.bound_factor
-        estimates = self._estimate.of(targets, list(by_user.values()))
+        fits = [*by_user.values(), *self._of_products(targets, by_user)]
+        estimates = self._estimate.of(targets, fits)
         return TargetModels(states, self._families(estimates, places), factors)
 
     def _shipped(self, targets: Sequence[Target]) -> TargetModels:
         """Return the models of targets without the user's measurements."""
         prepared = self._prepared_of(targets)
-        estimates = self._estimate.of(targets) if prepared is None else prepared.estimates
+        estimates = (
+            self._estimate.of(targets, self._of_products(targets, {}))
+            if prepared is None
+            else prepared.estimates
+        )
         states = _of_targets(self._states, targets, self._states_of)
         return TargetModels(states, self._families(estimates, {}), np.ones(len(targets)))
 
@@ -226,6 +236,22 @@ class TargetLookup:
         return self._fits.get(
             (measured, target.device),
             lambda: self._estimate.fitted(target, measured.graphs, measured.latency_ms),
+            target.configuration,
+        )
+
+    def _of_products(
+        self, targets: Sequence[Target], by_user: Mapping[TargetId, UserFit]
+    ) -> list[UserFit]:
+        """Return level and shape of devices by matrix products, where no network was measured."""
+        return [self._of_product(product) for product in measured_products(targets, by_user)]
+
+    def _of_product(self, product: MeasuredProduct) -> UserFit:
+        graph, target = product_graph(), product.target
+        return self._fits.get(
+            (graph, target.device),
+            lambda: self._estimate.fitted(
+                target, [graph], np.array([product.latency_ms]), are_networks=False
+            ),
             target.configuration,
         )
 

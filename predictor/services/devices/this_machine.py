@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -42,11 +42,14 @@ class MachineRates:
         entry = self._machines().get(hardware_of(machine), {})
         try:
             rates = SustainedRates(
-                float(entry["copy_gbps"]), float(entry["gemm_tflops"]), str(entry["day"])
+                copy_gbps=float(entry["copy_gbps"]),
+                product_tflops=float(entry["product_tflops"]),
+                all_cores_tflops=float(entry["all_cores_tflops"]),
+                day=str(entry["day"]),
             )
         except (LookupError, TypeError, ValueError):
             return None
-        counts = all(0 < rate < math.inf for rate in (rates.copy_gbps, rates.gemm_tflops))
+        counts = all(0 < rate < math.inf for rate in astuple(rates)[:-1])
         return rates if counts else None
 
     def keep(self, machine: Device, rates: SustainedRates) -> None:
@@ -114,9 +117,9 @@ def measure_rates(
         HostError: the measurement fails.
         CancelledError: it was cancelled.
     """
-    from predictor.devices.self_test import run_self_test  # noqa: PLC0415 - NumPy, see below
+    from predictor.probing.self_test import run_self_test  # noqa: PLC0415 - NumPy, see below
 
-    rates = run_self_test(cancel=cancel, progress=progress)
+    rates = run_self_test(machine.threads_in_use(0), cancel=cancel, progress=progress)
     try:
         rates_file.keep(machine, rates)
     except HostError as error:
@@ -170,7 +173,7 @@ def lacks_rates(device: Device) -> bool:
 
 def with_measured_rates(device: Device, rates: SustainedRates) -> Device:
     """Return this machine with rates; those that it states itself stay."""
-    from predictor.devices import self_test  # noqa: PLC0415
+    from predictor.probing import self_test  # noqa: PLC0415
 
     return self_test.with_measured_rates(device, rates)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from predictor.core.records import Precision
+from predictor.language.runtimes import LLAMA_CPP
 from predictor.services.loads.answers import Advice, StageAnswer
 from predictor.services.loads.costs import RunCost, in_precision, runs_at_once
 from predictor.services.loads.placement import Assignment, Costs, simulation_of
@@ -15,8 +17,11 @@ from predictor.services.prediction.targets import resolve_targets, supports
 
 _BATCH: Final = 4
 _THREADS: Final = 2
+_FOUR_BITS: Final = "q4_k_m"
 _USEFUL: Final = 0.97  # of the utilisation before
 CostOf = Callable[[Stage, str], RunCost]
+Change = tuple[str, Stage, str]
+"""What to change in words, the stage with it, and the name of its unit."""
 
 
 class Advisor:
@@ -52,22 +57,12 @@ class Advisor:
 
     def all(self) -> tuple[Advice, ...]:
         """Return the changes that help, the most helpful first."""
-        stage, unit = self._binding.stage, self._binding.unit
-        changes: list[tuple[str, Stage, str]] = []
-        if stage.batch < _BATCH:
+        stage, unit = self._binding.stage, self._assignment[self._i][self._j]
+        changes: list[Change] = []
+        if stage.batch < _BATCH and self._fills_in_time(stage):
             batched = replace(stage, batch=_BATCH)
             changes.append((f"batches of {_BATCH}", batched, unit))
-        (target,) = resolve_targets([self._box.units[unit].device])
-        int8 = in_precision(stage, Precision.INT8)
-        is_int8 = self._binding.cost.prediction.configuration.precision is Precision.INT8
-        if not is_int8 and supports(
-            target.device, replace(target.configuration, precision=Precision.INT8)
-        ):
-            changes.append(("INT8", int8, unit))
-        threaded = replace(stage, threads=_THREADS)
-        here = self._box.units[unit]
-        if stage.threads is None and runs_at_once(threaded, here) > here.count:
-            changes.append((f"runs of {_THREADS} threads", threaded, unit))
+        changes += self._smaller(stage, unit) if stage.generates else self._of_network(stage, unit)
         free = replace(stage, runtime="", precision="")
         changes += [(f"on {name}", free, name) for name in self._box.units if name != unit]
         before = self._strain(self._assignment, self._costs)
@@ -78,6 +73,35 @@ class Advisor:
             and change.busiest < before * _USEFUL
         ]
         return tuple(sorted(helpful, key=lambda change: change.busiest))
+
+    def _fills_in_time(self, stage: Stage) -> bool:
+        """Whether the runs of a full batch come within the deadline of the stream."""
+        stream = self._load.streams[self._i]
+        runs_per_s = stream.rate_per_s * stream.count * stage.per_item
+        return 1000 * (_BATCH - 1) / runs_per_s <= (stream.deadline_ms or math.inf)
+
+    def _smaller(self, stage: Stage, unit: str) -> list[Change]:
+        """Return the change of a language model under llama.cpp to the usual four bits."""
+        cost = self._binding.cost
+        runs_there = cost.prediction.configuration.runtime.startswith(LLAMA_CPP)
+        if not runs_there or cost.number_format == _FOUR_BITS:
+            return []
+        return [(_FOUR_BITS, replace(stage, weights=_FOUR_BITS), unit)]
+
+    def _of_network(self, stage: Stage, unit: str) -> list[Change]:
+        """Return the changes of a network's precision and threads."""
+        changes: list[Change] = []
+        here = self._box.units[unit]
+        (target,) = resolve_targets([here.device])
+        is_int8 = self._binding.cost.prediction.configuration.precision is Precision.INT8
+        if not is_int8 and supports(
+            target.device, replace(target.configuration, precision=Precision.INT8)
+        ):
+            changes.append(("INT8", in_precision(stage, Precision.INT8), unit))
+        threaded = replace(stage, threads=_THREADS)
+        if stage.threads is None and runs_at_once(threaded, here) > here.count:
+            changes.append((f"runs of {_THREADS} threads", threaded, unit))
+        return changes
 
     def _change(self, words: str, stage: Stage, unit: str) -> Advice | None:
         cost = self._cost(stage, unit)
@@ -98,7 +122,7 @@ class Advisor:
             words=f"{stage.name} {words}"
             if words.startswith("on ")
             else f"{stage.name} in {words}",
-            before_ms=_item_ms(self._binding.cost),
+            before_ms=_item_ms(self._costs[self._i, self._j][row[self._j]]),
             after_ms=_item_ms(cost),
             utilisation=float(demand[self._place]),
             busiest=float(demand.max()),
@@ -111,4 +135,4 @@ class Advisor:
 
 
 def _item_ms(cost: RunCost) -> float:
-    return float(cost.batch_ms[-1]) / len(cost.batch_ms)
+    return float(cost.batch_ms[-1]) / len(cost.batch_ms) + cost.processor_ms

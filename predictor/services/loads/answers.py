@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -105,6 +106,89 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A box in a mode, or at other clocks.
+
+    Attributes:
+        box: with its mode and clocks.
+        chance: that the load holds, or what is under the wanted one where it does not; 0 where it
+            fails the bounds or has a problem.
+        busiest: share of the time of the busiest unit, by the P50; None with a problem.
+        unit: name of that unit.
+        watts: budget of the box or its mode; None where none is stated.
+        run_watts: that the runs draw, idle time apart; None where no power is known.
+        of_board: whether those are of the whole board; else of a card alone.
+        problem: why it cannot run the load, or fails the bounds, in words; empty else.
+    """
+
+    box: Box
+    chance: float = 0.0
+    busiest: float | None = None
+    unit: str = ""
+    watts: float | None = None
+    run_watts: float | None = None
+    of_board: bool = False
+    problem: str = ""
+
+    def holds(self, load: Load) -> bool:
+        """Return whether it holds with the load's chance."""
+        return self.chance >= load.chance
+
+    @property
+    def joules_per_hour(self) -> float | None:
+        """What the runs of an hour take; None where no power is known."""
+        return None if self.run_watts is None else self.run_watts * 3600
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Order by what the runs take of whole boards, then by stated watts.
+
+        What a card takes alone is no more comparable than what is unknown.
+        """
+        by_joules = self.run_watts is not None and self.of_board
+        first, second = (self.run_watts, self.watts)[:: 1 if by_joules else -1]
+        values = first, second, self.busiest
+        return not by_joules, *(math.inf if value is None else value for value in values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LowestClock:
+    """The lowest clock at which a load holds, all others usual.
+
+    Attributes:
+        domain: of the clock, see ``DOMAINS``.
+        mhz, usual_mhz: that clock and the usual one.
+        is_lowest: whether it is the lowest of all that were tried.
+    """
+
+    domain: str
+    mhz: float
+    usual_mhz: float
+    is_lowest: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Modes and clocks of a box under a load.
+
+    Attributes:
+        chance: with which a setting has to hold.
+        modes: the usual clocks and the modes, those that hold first, by what their runs take.
+        clocks: the lowest ones that hold; their power is not known.
+    """
+
+    chance: float
+    modes: tuple[Candidate, ...]
+    clocks: tuple[LowestClock, ...]
+
+    @property
+    def thriftiest(self) -> Candidate | None:
+        """The mode that holds with the fewest joules; None where none does or no power is known."""
+        first = self.modes[0]
+        return first if first.chance >= self.chance and first.run_watts is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a box does with a load.
 
@@ -120,6 +204,7 @@ class Answer:
         budget_w: of the box or its mode; None where none is stated.
         cost: from stated prices; None where none is stated.
         simulated: items.
+        settings: modes and clocks of the box; None where they were not asked for.
     """
 
     load: Load
@@ -135,6 +220,7 @@ class Answer:
     budget_w: float | None
     cost: LoadCost | None = None
     simulated: int
+    settings: Settings | None = None
 
     @property
     def fits(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,7 @@ from predictor.core.text import printable
 from predictor.core.toml_tables import KeyedError, Readers, integer, number, one_text
 from predictor.cost.rates.power import rated_watts
 from predictor.devices.boxes import MAX_SERVERS, BoxFile, UnitEntry, read_box, shipped_boxes
-from predictor.devices.operating import power_modes
+from predictor.devices.operating import clock_ranges, parsed_clocks, power_modes
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.loads.records import Box, Load, Unit
 
@@ -74,10 +75,11 @@ def box_of_load(load: Load, catalogue: Catalogue) -> Box:
         where = load.file.line_of(source, load.box_line)
         key = f"{source}: {error.subject}"
         raise KeyedError(load.file.path, where, key, error.reason, error.action) from error
-    facts = {key: values[key] for key in ("mode", "power_w", "memory_gb", "host_cores", "price")
-             if key in values}  # fmt: skip
+    keys = "mode", "clock", "power_w", "memory_gb", "host_cores", "price"
+    facts = {key: values[key] for key in keys if key in values}
     box = replace(box, limit_w=facts.get("power_w"), **facts)
     check_mode(box, lambda reason: load.wrong(load.box_line, "mode", reason))
+    check_clock(box, lambda reason: load.wrong(load.box_line, "clock", reason))
     return box
 
 
@@ -89,6 +91,19 @@ def check_mode(box: Box, error: Any) -> None:
     modes = dict.fromkeys(point.name for unit in units for point in power_modes(unit.device))
     names = ", ".join(map(printable, modes))
     raise error(f"no unit of {box.id} has a mode {printable(box.mode)}; there is {names or 'none'}")
+
+
+def check_clock(box: Box, error: Callable[[str], InputError]) -> None:
+    """Raise ``error(reason)`` where no unit of a box has one of its clocks in its range."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for unit in box.units.values():
+        ranges = {**clock_ranges(unit.device), **ranges}
+    there = [f"{name}={low:.5g} to {high:.5g}" for name, (low, high) in ranges.items()]
+    for name, mhz in box.clock.items():
+        low, high = ranges.get(name, (math.inf, 0.0))
+        if not low <= mhz <= high:
+            reason = f"no unit of {box.id} runs at {name}={mhz:g} MHz"
+            raise error(f"{reason}; there is {', '.join(there) or 'none'}")
 
 
 def budget_watts(box: Box) -> float | None:
@@ -111,6 +126,7 @@ def box_entry(box: Box) -> dict[str, object]:
         "id": box.id,
         "name": box.name,
         "mode": box.mode or None,
+        "clock_mhz": dict(box.clock),
         "units": {
             unit.name: {"device": unit.device.id, "count": unit.count}
             for unit in box.units.values()
@@ -154,6 +170,13 @@ def _units_of(entries: Mapping[str, UnitEntry], catalogue: Catalogue) -> dict[st
     }
 
 
+def _clock(value: object) -> dict[str, float]:
+    try:
+        return parsed_clocks(one_text(value))
+    except InputError as error:
+        raise ValueError(value) from error
+
+
 def _units(value: object) -> dict[str, UnitEntry]:
     if not isinstance(value, dict) or not value:
         raise ValueError
@@ -176,6 +199,7 @@ _BOX: Final[Readers] = {
     "units": (_units, "a table of units: NAME = DEVICE or NAME = {device = ID, count = N}"),
     "name": (one_text, "a text"),
     "mode": (one_text, "the name of a power mode"),
+    "clock": (_clock, "clocks in MHz, as gpu=612,mem=1600"),
     "power_w": (lambda value: number(value, 0.0, 1e6), "a number of watts over 0"),
     "memory_gb": (lambda value: number(value, 0.0, 1e6), "a number over 0"),
     "price": (lambda value: number(value, 0.0, 1e9), "a price over 0"),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.progress import Progress, ProgressCallback, no_progress
-from predictor.graph.model import Model
+from predictor.presentation.wording import number
 from predictor.services.loads.advice import Advisor
 from predictor.services.loads.answers import (
     SHARES,
@@ -21,8 +22,10 @@ from predictor.services.loads.answers import (
     UnitAnswer,
 )
 from predictor.services.loads.boxes import budget_watts
-from predictor.services.loads.costs import Evidence, RunCost, item_joules, run_costs, watts_of
+from predictor.services.loads.costs import Evidence, RunCost, item_joules, watts_of
+from predictor.services.loads.language import stage_costs
 from predictor.services.loads.limits import Limits
+from predictor.services.loads.models import Models, model_key
 from predictor.services.loads.placement import (
     Assignment,
     Costs,
@@ -32,23 +35,16 @@ from predictor.services.loads.placement import (
     path_ms,
     rows_of,
     simulation_of,
+    work_of,
 )
 from predictor.services.loads.prices import load_cost
-from predictor.services.loads.records import AUTO, Box, Load, Stage
+from predictor.services.loads.records import AUTO, Box, Load, Stage, Stream
 from predictor.services.loads.simulate import Draw, Simulation
 from predictor.services.serving.records import Between
 
 Floats = NDArray[np.float64]
-ModelKey = tuple[str, tuple[tuple[str, int], ...]]
-"""A model by its file as written and the values of open dimensions."""
-Models = Mapping[ModelKey, Model]
 
 _QUANTILES: Final = (0.5, 0.9, 0.99, *SHARES)
-
-
-def model_key(stage: Stage) -> ModelKey:
-    """Return the key of a stage's model among ``Models``."""
-    return stage.model, tuple(sorted(stage.dims.items()))
 
 
 def carry(
@@ -85,11 +81,12 @@ def costs_of(load: Load, boxes: Sequence[Box], models: Models, evidence: Evidenc
     by_kind: dict[object, list[dict[str, RunCost]]] = {}
     for i, stream in enumerate(load.streams):
         for j, stage in enumerate(stream.stages):
-            kind = (model_key(stage), stage.unit, stage.batch, stage.runtime, stage.precision,
-                    stage.threads)  # fmt: skip
+            run = stage.batch, stage.runtime, stage.precision, stage.threads
+            tokens = stage.prompt_tokens, stage.new_tokens, stage.weights
+            kind = model_key(stage), stage.unit, run, tokens
             if kind not in by_kind:
                 units = [(box, box.units[name]) for box in boxes for name in open_units(stage, box)]
-                rows = iter(run_costs(stage, models[model_key(stage)], units, evidence))
+                rows = iter(stage_costs(stage, models[model_key(stage)], units, evidence))
                 by_kind[kind] = [
                     {name: next(rows) for name in open_units(stage, box)} for box in boxes
                 ]
@@ -120,7 +117,7 @@ def check_deadlines(load: Load, box: Box, assignment: Assignment, costs: Costs) 
                 stream.line,
                 "deadline_ms",
                 f"{stream.deadline_ms:g} ms is under the bound of its stages on {box.id}, "
-                f"{bound:.3g} ms, which no run beats",
+                f"{number(bound)} ms, which no run beats",
             )
 
 
@@ -193,7 +190,7 @@ class _Carrying:
     def _cost(self, stage: Stage, unit: str) -> RunCost:
         model = self._models[model_key(stage)]
         place = self._box, self._box.units[unit]
-        return run_costs(stage, model, [place], self._evidence)[0]
+        return stage_costs(stage, model, [place], self._evidence)[0]
 
     def _stream(self, i: int, runs: Sequence[Draw], chance: float) -> StreamAnswer:
         stream, names = self._load.streams[i], self._assignment[i]
@@ -242,10 +239,25 @@ class _Carrying:
         )
 
     def _binding(self, streams: Sequence[StreamAnswer], units: Sequence[UnitAnswer]) -> StageAnswer:
-        """Return the stage with the largest share of the busiest unit."""
+        """Return the stage with the largest share of the busiest unit, by its part there."""
         busiest = max(units, key=lambda unit: unit.utilisation.median).name
-        stages = [stage for stream in streams for stage in stream.stages if stage.unit == busiest]
+        stages = [
+            part
+            for stream in streams
+            for stage in stream.stages
+            for part in (stage, self._fallen(stream.stream, stage))
+            if part is not None and part.unit == busiest
+        ]
         return max(stages, key=lambda stage: stage.share)
+
+    def _fallen(self, stream: Stream, stage: StageAnswer) -> StageAnswer | None:
+        """Return what a stage leaves to the processor; None for nothing."""
+        fallback = stage.cost.fallback
+        if fallback is None:
+            return None
+        unit = self._box.units[fallback.unit]
+        share = work_of(stream, replace(stage.stage, threads=None), fallback.cost, unit)
+        return replace(stage, unit=unit.name, cost=fallback.cost, mean_batch=1.0, share=share)
 
     def _memory(self) -> tuple[MemoryAnswer, ...]:
         """Return the memory of models, one of a model on a unit, where all of it is known."""
@@ -254,8 +266,7 @@ class _Carrying:
             for j, name in enumerate(names):
                 cost, unit = self._costs[i][j], self._box.units[name]
                 where = "shared" if unit.is_shared else name
-                target = cost.prediction.configuration
-                key = cost.prediction.fingerprint, name, str(target.precision)
+                key = cost.prediction.fingerprint, name, cost.number_format
                 models = used.setdefault(where, {})
                 models[key] = max(models.get(key) or 0.0, cost.memory_bytes or math.nan)
         return tuple(

@@ -2,59 +2,46 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from predictor.core.errors import InputError
 from predictor.core.progress import Progress, ProgressCallback, no_progress
-from predictor.devices.operating import power_modes
+from predictor.devices.operating import default_clocks, power_modes
+from predictor.services.loads.answers import Candidate
 from predictor.services.loads.boxes import budget_watts
-from predictor.services.loads.carry import Models, check_deadlines, check_units, costs_of
+from predictor.services.loads.carry import check_deadlines, check_units, costs_of
 from predictor.services.loads.costs import Evidence, RunCost, watts_of
+from predictor.services.loads.models import Models
 from predictor.services.loads.placement import Costs, best_assignment, rows_of, simulation_of
 from predictor.services.loads.records import Box, Load
 from predictor.services.loads.simulate import Simulation
 
-_ITEMS: Final = 500  # of a draw
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A box in a mode.
-
-    Attributes:
-        box: with its mode.
-        chance: that the load holds, or what is under the load's where it does not; 0 where it
-            fails the bounds or has a problem.
-        busiest: share of the time of the busiest unit, by the P50; None with a problem.
-        unit: name of that unit.
-        watts: budget of the box or its mode; None where none is stated.
-        run_watts: that the runs draw, idle time apart; None where no power is stated.
-        problem: why it cannot run the load, or fails the bounds, in words; empty else.
-    """
-
-    box: Box
-    chance: float = 0.0
-    busiest: float | None = None
-    unit: str = ""
-    watts: float | None = None
-    run_watts: float | None = None
-    problem: str = ""
-
-    def holds(self, load: Load) -> bool:
-        """Return whether it holds with the load's chance."""
-        return self.chance >= load.chance
+ITEMS: Final = 500
+"""Of a draw."""
 
 
 def in_modes(box: Box) -> Iterator[Box]:
-    """Yield a box at its usual clocks, then in the power modes of its devices."""
-    yield box
-    if not box.mode:
+    """Yield a box at its usual clocks, then in the power modes of its devices.
+
+    Usual clocks that are those of a mode are not yielded twice.
+    """
+    modes: list[Box] = []
+    if not box.mode and not box.clock:
         points = (point for unit in box.units.values() for point in power_modes(unit.device))
-        for name in dict.fromkeys(point.name for point in points if point.power_w is not None):
-            yield replace(box, mode=name)
+        names = dict.fromkeys(point.name for point in points if point.power_w is not None)
+        modes = [replace(box, mode=name) for name in names]
+    if not any(map(_is_usual, modes)):
+        yield box
+    yield from modes
+
+
+def _is_usual(box: Box) -> bool:
+    """Return whether all units of a box in a mode run at clocks that they state as usual."""
+    clocks = [(box.clocks(unit), default_clocks(unit.device)) for unit in box.units.values()]
+    moded = [(now, usual) for now, usual in clocks if now is not None]
+    return bool(moded) and all(now == usual and usual.stated for now, usual in moded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +69,10 @@ def choose_box(
     limit: int = 0,
     progress: ProgressCallback = no_progress,
 ) -> BoxChoice:
-    """Return which boxes carry a load, those of the fewest watts first.
+    """Return which boxes carry a load, those whose runs take the fewest joules first.
 
-    A box without stated watts stands after those with them. Those that pass the bounds are
-    simulated in that order; the others follow with their problem.
+    See ``Candidate.rank``. Those that pass the bounds are simulated in that order; of those that
+    hold, the modes of a box stand side by side. The others follow with their problem.
 
     Args:
         load: streams and their pipelines.
@@ -101,20 +88,22 @@ def choose_box(
     lacking = [Candidate(box=box, problem=_lacking(load, box)) for box in boxes]
     placed = [mode for entry in lacking if not entry.problem for mode in in_modes(entry.box)]
     costs = costs_of(load, placed, models, evidence)
-    bounded = [_bounded(load, *pair) for pair in zip(placed, costs, strict=True)]
+    bounded = [bounded_by(load, *pair) for pair in zip(placed, costs, strict=True)]
     passing = [(candidate, simulation) for candidate, simulation in bounded if simulation]
-    passing.sort(key=lambda pair: _rank(pair[0]))
+    passing.sort(key=lambda pair: pair[0].rank)
     holding: list[Candidate] = []
     failing: list[Candidate] = []
     for place, (candidate, simulation) in enumerate(passing):
         progress(Progress(place, len(passing), "boxes simulated"))
         if limit and len(holding) == limit:
             break
-        chance = simulation.chance(simulation.stated, _ITEMS, load.chance)
+        chance = simulation.chance(simulation.stated, ITEMS, load.chance)
         judged = replace(candidate, chance=chance)
         (holding if judged.holds(load) else failing).append(judged)
     progress(Progress(max(len(passing), 1), max(len(passing), 1), "boxes simulated"))
     failing.sort(key=lambda candidate: -candidate.chance)
+    boxes_in_order = list(dict.fromkeys(candidate.box.id for candidate in holding))
+    holding.sort(key=lambda candidate: boxes_in_order.index(candidate.box.id))
     refused = [c for c in (*lacking, *(pair[0] for pair in bounded)) if c.problem]
     return BoxChoice(
         candidates=(*holding, *failing, *refused),
@@ -122,11 +111,6 @@ def choose_box(
         passing=len(passing),
         considered=len(placed) + sum(bool(entry.problem) for entry in lacking),
     )
-
-
-def _rank(candidate: Candidate) -> tuple[float, float]:
-    watts, busiest = candidate.watts, candidate.busiest
-    return math.inf if watts is None else watts, math.inf if busiest is None else busiest
 
 
 def _lacking(load: Load, box: Box) -> str:
@@ -137,8 +121,8 @@ def _lacking(load: Load, box: Box) -> str:
     return ""
 
 
-def _bounded(load: Load, box: Box, costs: Costs) -> tuple[Candidate, Simulation | None]:
-    """Return a box by its bounds, and its simulation where it passes them."""
+def bounded_by(load: Load, box: Box, costs: Costs) -> tuple[Candidate, Simulation | None]:
+    """Return a box in its mode by its bounds, and its simulation where it passes them."""
     try:
         assignment = best_assignment(load, box, costs)
         check_deadlines(load, box, assignment, costs)
@@ -147,14 +131,16 @@ def _bounded(load: Load, box: Box, costs: Costs) -> tuple[Candidate, Simulation 
     simulation = simulation_of(load, box, assignment, costs, load.draws)
     demand = simulation.demand(None, simulation.stated)
     unit = list(box.units)[int(demand.argmax())]
-    watts = watts_of(load.streams, rows_of(assignment, costs))
+    rows = rows_of(assignment, costs)
+    watts = watts_of(load.streams, rows)
     candidate = Candidate(
         box=box,
         busiest=float(demand.max()),
         unit=unit,
         watts=budget_watts(box),
         run_watts=None if watts is None else watts.median,
-        problem=_problem(unit, float(demand.max()), rows_of(assignment, costs)),
+        of_board=all(cost.of_board for row in rows for cost in row),
+        problem=_problem(unit, float(demand.max()), rows),
     )
     return candidate, None if candidate.problem else simulation
 

@@ -26,6 +26,8 @@ from predictor.cost.columns import Columns, byte_ratios
 from predictor.cost.engine import NOTHING_MEASURED
 from predictor.devices.operating import clocks_of, default_clocks
 from predictor.graph.model import Model
+from predictor.services.generation.probes import DecodeProbe
+from predictor.services.generation.records import Generation, MeasuredRate
 from predictor.services.loads.records import Box, Stage, Stream, Unit
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.batches import SIZES, batch_times
@@ -40,11 +42,36 @@ Floats = NDArray[np.float64]
 
 
 class Evidence(NamedTuple):
-    """What the user measured, as ``predict`` takes it."""
+    """What the user measured, as ``predict`` and ``generate`` take it."""
 
     measurements: Sequence[Measurement] = ()
     measured: KnownTargets = NOTHING_MEASURED
     devices: Mapping[str, Device] = NO_DEVICES
+    rates: Sequence[MeasuredRate] = ()
+    probes: Sequence[DecodeProbe] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Fallback:
+    """Operators of a run that its runtime leaves to the processor of the box.
+
+    Attributes:
+        unit: name of the processor.
+        types: of the operators, the most frequent first.
+        operators: number of them.
+        transfers: tensors that cross between unit and processor in a run.
+        transfer_bytes: of those.
+        transfer_ms: that they take, of the unit's time.
+        cost: of these operators on the processor, for a run.
+    """
+
+    unit: str
+    types: tuple[str, ...]
+    operators: int
+    transfers: int
+    transfer_bytes: float
+    transfer_ms: float
+    cost: RunCost
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -60,7 +87,11 @@ class RunCost:
         memory_bytes: that its largest batch takes; None where it is not known.
         energy_mj: of a run with its 80 % interval; None where no power is known.
         power: in words, whose power that is of; empty where none is known.
+        of_board: whether that is the power of all of the board, the host's part among it.
         needs_quantising: whether it is of an INT8 model that the user still has to make.
+        fallback: operators that run on the processor instead, whose time is none of the others';
+            None where all of them run here.
+        generation: of a language model, that the prediction is of; None for a network.
     """
 
     prediction: Prediction
@@ -71,7 +102,40 @@ class RunCost:
     memory_bytes: float | None
     energy_mj: tuple[float, float, float] | None
     power: str = ""
+    of_board: bool = False
     needs_quantising: bool = False
+    fallback: Fallback | None = None
+    generation: Generation | None = None
+
+    @property
+    def processor_ms(self) -> float:
+        """Time on the processor for a run, beside that of the unit."""
+        return 0.0 if self.fallback is None else float(self.fallback.cost.batch_ms[0])
+
+    @property
+    def number_format(self) -> str:
+        """Precision of a network, format of the weights of a language model."""
+        if self.generation is not None:
+            return self.generation.weights
+        return self.prediction.configuration.precision.value
+
+    @property
+    def how(self) -> str:
+        """Runtime and number format: ``tensorrt, fp16``."""
+        return f"{self.prediction.configuration.runtime}, {self.number_format}"
+
+    @property
+    def steps(self) -> int:
+        """Parts of a run after its first one: the tokens of a language model but the first."""
+        return 0 if self.generation is None else self.generation.request.new - 1
+
+    @property
+    def first_share(self) -> float:
+        """Share of a run's time until its first token; 1 for a network."""
+        generation, total_ms = self.generation, self.prediction.latency_ms
+        if generation is None or generation.first_token is None or not total_ms:
+            return 1.0
+        return generation.first_token.median / total_ms
 
     @property
     def of_full_batch(self) -> float:
@@ -99,27 +163,32 @@ def run_costs(
         places: the boxes with their modes, and the units.
         evidence: the user's measurements.
     """
-    targets = [target_of(stage, unit) for _, unit in places]
-    predictions = predict([model], targets, "", *evidence)
+    by_place = [target_of(stage, unit) for _, unit in places]
+    # Modes and clocks of a target are of one prediction.
+    targets = list({target.id: target for target in by_place}.values())
+    predictions = predict([model], targets, "", *evidence[:3])
     usual = energies(model, targets, predictions, evidence.measured)
     file_batch = max((p.configuration.batch for p in predictions), default=1)
     ratios, bounds_ms = _batch_ratios(model, targets, file_batch, stage.batch)
+    columns = zip(predictions, usual, ratios.T, bounds_ms.tolist(), strict=True)
+    of_target = dict(zip((target.id for target in targets), columns, strict=True))
     traffic = Columns.of(model.graph).traffic_by_width
     costs = []
     followed: dict[TargetId, ClockModel] = {}
-    for place, target, prediction, energy, ratio, item_ms in zip(
-        places, targets, predictions, usual, ratios.T, bounds_ms.tolist(), strict=True
-    ):
-        box, unit = place
-        point = box.point(unit)
+    for (box, unit), target in zip(places, by_place, strict=True):
+        prediction, energy, ratio, item_ms = of_target[target.id]
+        clocks = box.clocks(unit)
         clocked, drawn = prediction, energy
-        if point is not None and prediction.latency_ms is not None:
+        if clocks is not None and prediction.latency_ms is not None:
             if target.id not in followed:
                 followed[target.id] = clock_model(model, target)
-            clocks = clocks_of(unit.device, point)
+            point = box.point(unit)
+            if point is not None and clocks != clocks_of(unit.device, point):
+                point = None  # power is stated of a mode as it is
             clocked = at_clocks(prediction, followed[target.id], target, clocks, point).prediction
-            if point.power_w is not None or clocks != default_clocks(unit.device):
-                drawn = at_point(clocked, point)
+            is_limited = point is not None and point.power_w is not None
+            if is_limited or clocks != default_clocks(unit.device):
+                drawn = None if point is None else at_point(clocked, point)
         _, activation_ratio = byte_ratios([target.configuration.precision])
         traffic_bytes = float(activation_ratio[0] @ traffic)
         latency_ms = math.nan if clocked.latency_ms is None else clocked.latency_ms
@@ -170,12 +239,13 @@ def _run_cost(
     return RunCost(
         prediction=prediction,
         batch_ms=batch_ms,
-        deviation=_deviation(prediction),
-        shared=_shared(prediction),
+        deviation=deviation_of(prediction),
+        shared=shared_of(prediction),
         traffic_bytes=traffic_bytes,
         memory_bytes=None if memory is None else float(memory.peak_bytes + grown),
         energy_mj=None if energy is None else (energy.mj, energy.low80_mj, energy.high80_mj),
         power="" if energy is None else energy.evidence,
+        of_board=energy is not None and energy.of_board,
         needs_quantising=needs_quantising(model, prediction),
     )
 
@@ -240,7 +310,7 @@ def _by_rule(rule: Concurrency, gains: Floats, cores: int) -> Floats:
     return ratio
 
 
-def _deviation(prediction: Prediction) -> float:
+def deviation_of(prediction: Prediction) -> float:
     """Return the standard deviation of ln(latency), of the wider side; 0 without an interval."""
     low, p50, high = prediction.low80_ms, prediction.latency_ms, prediction.high80_ms
     if not low or not p50 or not high:
@@ -248,7 +318,8 @@ def _deviation(prediction: Prediction) -> float:
     return max(math.log(high / p50), math.log(p50 / low)) / Z80
 
 
-def _shared(prediction: Prediction) -> Floats:
+def shared_of(prediction: Prediction) -> Floats:
+    """Return the part of the error that models on one unit have in common, float64 [S]."""
     if prediction.basis is Basis.MEASURED:
         return np.zeros(1)
     if not prediction.shared_error:

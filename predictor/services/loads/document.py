@@ -6,8 +6,15 @@ import math
 from dataclasses import asdict
 from typing import Final
 
-from predictor.services.loads.answers import Answer, StageAnswer, StreamAnswer
+from predictor.services.loads.answers import (
+    Answer,
+    Candidate,
+    Settings,
+    StageAnswer,
+    StreamAnswer,
+)
 from predictor.services.loads.boxes import box_entry
+from predictor.services.loads.costs import Fallback
 from predictor.services.loads.sentences import headline, sentences
 from predictor.services.serving.records import Between
 
@@ -41,11 +48,40 @@ def load_document(answer: Answer) -> dict[str, object]:
         "memory": [asdict(memory) for memory in answer.memory],
         **_between("watts", answer.watts),
         "budget_w": answer.budget_w,
+        "settings": _settings(answer.settings),
         **_between("cost_per_hour", None if cost is None else cost.per_hour),
         **_between("cost_per_million_items", None if cost is None else cost.per_million),
         "simulated_items": answer.simulated,
         "seed": load.seed,
         "draws": load.draws,
+    }
+
+
+def _settings(settings: Settings | None) -> dict[str, object] | None:
+    if settings is None:
+        return None
+    return {
+        "chance": settings.chance,
+        "modes": [
+            {"holds": mode.chance >= settings.chance, **candidate_entry(mode)}
+            for mode in settings.modes
+        ],
+        "lowest_clocks": [asdict(clock) for clock in settings.clocks],
+    }
+
+
+def candidate_entry(candidate: Candidate) -> dict[str, object]:
+    """Return a box in its mode under a load as plain values."""
+    return {
+        "mode": candidate.box.mode or None,
+        "chance": candidate.chance,
+        "busiest": candidate.busiest,
+        "busiest_unit": candidate.unit or None,
+        "watts": candidate.watts,
+        "run_watts": candidate.run_watts,
+        "joules_per_hour": candidate.joules_per_hour,
+        "of_whole_board": None if candidate.run_watts is None else candidate.of_board,
+        "problem": candidate.problem or None,
     }
 
 
@@ -72,6 +108,8 @@ def _stream(answer: StreamAnswer) -> dict[str, object]:
 
 def _stage(answer: StageAnswer) -> dict[str, object]:
     stage, prediction = answer.stage, answer.cost.prediction
+    generation = answer.cost.generation
+    first, token = (generation.first_token, generation.token) if generation else (None, None)
     return {
         "stage": stage.name,
         "model": stage.model,
@@ -82,12 +120,32 @@ def _stage(answer: StageAnswer) -> dict[str, object]:
         "mean_batch": answer.mean_batch,
         "share_of_unit": answer.share,
         "runtime": prediction.configuration.runtime,
-        "precision": prediction.configuration.precision.value,
+        "precision": prediction.configuration.precision.value if generation is None else None,
+        "prompt_tokens": generation and generation.request.prompt,
+        "new_tokens": generation and generation.request.new,
+        "weights": generation and generation.weights,
+        "first_token_ms": first and first.median,
+        "token_ms": token and token.median,
         "latency_ms": prediction.latency_ms,
         "low80_ms": prediction.low80_ms,
         "high80_ms": prediction.high80_ms,
         "basis": prediction.basis and prediction.basis.value,
         "evidence": prediction.evidence,
+        "fallback": _fallback(answer.cost.fallback),
+    }
+
+
+def _fallback(fallback: Fallback | None) -> dict[str, object] | None:
+    if fallback is None:
+        return None
+    return {
+        "unit": fallback.unit,
+        "types": list(fallback.types),
+        "operators": fallback.operators,
+        "processor_ms": fallback.cost.prediction.latency_ms,
+        "transfers": fallback.transfers,
+        "transfer_bytes": fallback.transfer_bytes,
+        "transfer_ms": fallback.transfer_ms,
     }
 
 

@@ -6,14 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
+from predictor.core.errors import InputError
 from predictor.core.files import is_there
 from predictor.core.resources import resources_dir
 from predictor.core.toml_tables import KeyedError, Place, TomlTables, toml_text
-from predictor.services.loads.load_file import load_of, parse_tables, read_tables
+from predictor.services.generation.records import GenerationRequest
+from predictor.services.loads.load_file import LANGUAGE_KEYS, load_of, parse_tables, read_tables
+from predictor.services.loads.models import model_path
 from predictor.services.loads.records import AUTO, Load
+from predictor.services.models.language import is_language_file, read_language_model
 
+FIRST_MODEL: Final = "yolov3-tiny-416.onnx"
 FIRST_BOX: Final = "jetson-orin-nx-16gb"
 SUFFIX: Final = ".toml"
 
@@ -159,7 +165,7 @@ def new_draft(models: list[str], path: Path) -> LoadDraft:
     """Return a load of one camera.
 
     Args:
-        models: files, the first of which is its stage; a bundled sample where there is none.
+        models: files, the first of which is its stage; a bundled detector where there is none.
         path: of the file that it will be.
     """
     return LoadDraft({"box": {"id": FIRST_BOX}, "stream": [new_stream(models, 0)]}, path)
@@ -167,20 +173,52 @@ def new_draft(models: list[str], path: Path) -> LoadDraft:
 
 def new_stream(models: list[str], count: int) -> dict[str, Any]:
     """Return a stream beside ``count`` others."""
-    stage = {"name": "detect", "model": (models or samples())[0], "unit": AUTO}
+    model = (models or [FIRST_MODEL])[0]
+    tokens = {key: v for key, v in tokens_of(model, Path()).items() if v is not None}
+    stage = {"name": "detect", "model": model, "unit": AUTO, **tokens}
     name = f"camera {count + 1}" if count else "camera"
     return {"name": name, "rate": 15, "deadline_ms": 100, "stage": [stage]}
 
 
 def new_stage(stages: list[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a stage after others, of the model of the last one."""
-    model = stages[-1].get("model") if stages else samples()[0]
-    return {"name": f"stage {len(stages) + 1}", "model": model, "unit": AUTO}
+    last = stages[-1] if stages else {"model": FIRST_MODEL}
+    of_model = {key: last[key] for key in ("model", *LANGUAGE_KEYS) if key in last}
+    return {"name": f"stage {len(stages) + 1}", "unit": AUTO, **of_model}
+
+
+def tokens_of(
+    model: object, folder: Path, stage: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, object]:
+    """Return the keys of a language model that a stage's table needs for its model.
+
+    Args:
+        model: file, as it is to be written.
+        folder: of the load's file.
+        stage: the table, which may state them already; what it must not have any more is None.
+    """
+    path = model_path(folder, model) if isinstance(model, str) else None
+    if path is None or not (path.is_dir() or is_language_file(str(path))):
+        return {key: None for key in LANGUAGE_KEYS if key in stage}
+    usual = GenerationRequest()
+    values: dict[str, object] = {"new_tokens": stage.get("new_tokens", usual.new)}
+    if _is_recogniser(path):
+        return values | {"prompt_tokens": None}
+    return values | {"prompt_tokens": stage.get("prompt_tokens", usual.prompt)}
+
+
+def _is_recogniser(path: Path) -> bool:
+    """Whether a file describes a speech recogniser, whose prompt is of a few tokens."""
+    try:
+        return read_language_model(path).architecture.encoder is not None
+    except InputError:
+        return False  # its reader says so
 
 
 def samples() -> list[str]:
-    """Return the names of the bundled models."""
-    return sorted(path.name for path in (resources_dir() / "samples").glob("*.onnx"))
+    """Return the names of the bundled models, networks first."""
+    folder = resources_dir() / "samples"
+    return [path.name for kind in ("*.onnx", "*.json") for path in sorted(folder.glob(kind))]
 
 
 def bundled_loads() -> list[Path]:

@@ -12,8 +12,10 @@ from predictor.core.errors import InputError
 from predictor.core.files import read_text
 from predictor.core.records import Precision
 from predictor.core.toml_tables import Readers, TomlTables, integer, number, one_text, texts
+from predictor.language.weights import has_format
 from predictor.services.loads.records import AUTO, Load, Prices, Stage, Stream
 
+MAX_TOKENS: Final = 10_000_000
 MAX_RATE: Final = 10_000.0
 MAX_STREAMS: Final = 1000
 _MAX_STAGES: Final = 32
@@ -24,6 +26,8 @@ ARRIVALS: Final = ("periodic", "poisson", "trace")
 DYNAMIC: Final = "dynamic"
 BATCHINGS: Final = ("none", "fixed", DYNAMIC)
 _USUAL_BATCH: Final = 4
+LANGUAGE_KEYS: Final = ("prompt_tokens", "new_tokens", "weights")
+"""Keys of a stage whose model generates tokens."""
 
 
 def read_load(path: Path) -> Load:
@@ -174,7 +178,21 @@ def _stage(file: TomlTables, line: int, table: object, after: tuple[str, ...]) -
     values.setdefault("unit", AUTO)
     values.setdefault("after", after)
     values |= _batching(file, line, values)
+    _check_language(file, line, values)
     return Stage(line=line, **values)
+
+
+def _check_language(file: TomlTables, line: int, values: Mapping[str, Any]) -> None:
+    """Refuse what is said of a language model without its tokens, and of a network with them."""
+    if "new_tokens" not in values:
+        key = next((key for key in LANGUAGE_KEYS if key in values), None)
+        if key is not None:
+            raise _wrong(file, line, key, "it is of a language model: state new_tokens too")
+        return
+    key = next((key for key in ("threads", "precision", "dims") if key in values), None)
+    if key is not None:
+        reason = "a language model has none here; its weights are named by weights"
+        raise _wrong(file, line, key, reason)
 
 
 def _batching(file: TomlTables, line: int, values: dict[str, Any]) -> dict[str, object]:
@@ -247,6 +265,13 @@ def _names(value: object) -> tuple[str, ...]:
     return () if value == [] else texts(value)
 
 
+def _weights(value: object) -> str:
+    name = one_text(value)
+    if not has_format(name):
+        raise ValueError
+    return name
+
+
 def _rate(value: object) -> float:
     return number(value, 0.0, math.nextafter(MAX_RATE, math.inf))
 
@@ -274,6 +299,9 @@ _STAGE: Final[Readers] = {
     "precision": (_one_of(list(Precision)), f"one of {', '.join(Precision)}"),
     "threads": (lambda value: integer(value, 1, 1024), "a whole number from 1"),
     "dims": (_dims, "a table of whole numbers from 1"),
+    "prompt_tokens": (lambda value: integer(value, 1, MAX_TOKENS), "a whole number of tokens"),
+    "new_tokens": (lambda value: integer(value, 1, MAX_TOKENS), "a whole number of tokens"),
+    "weights": (_weights, "the name of a format of weights, such as q4_k_m"),
 }
 _COST: Final[Readers] = {
     "years": (lambda value: number(value, 0.0, 100.0), "a number of years over 0"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 from predictor.core.records import Target
@@ -26,12 +27,16 @@ def open_units(stage: Stage, box: Box) -> list[str]:
 
 
 def targets_of(load: Load, boxes: Sequence[Box]) -> list[Target]:
-    """Return the targets of all stages on the units of boxes; units that a box lacks have none."""
+    """Return the targets of all networks on the units of boxes; units that a box lacks have none.
+
+    Language models have none: their runtimes are others.
+    """
     targets = {
         target.id: target
         for box in boxes
         for stream in load.streams
         for stage in stream.stages
+        if not stage.generates
         for name in open_units(stage, box)
         if name in box.units
         for target in [target_of(stage, box.units[name])]
@@ -42,8 +47,50 @@ def targets_of(load: Load, boxes: Sequence[Box]) -> list[Target]:
 def simulation_of(
     load: Load, box: Box, assignment: Assignment, costs: Costs, draws: int
 ) -> Simulation:
-    """Return the simulation of an assignment."""
-    return Simulation(load.streams, box, assignment, rows_of(assignment, costs), load.seed, draws)
+    """Return the simulation of an assignment, with what runtimes leave to the processor."""
+    rows = rows_of(assignment, costs)
+    parted = [
+        _with_fallbacks(stream, names, row)
+        for stream, names, row in zip(load.streams, assignment, rows, strict=True)
+    ]
+    streams, units, all_rows = zip(*parted, strict=True)
+    return Simulation(streams, box, units, all_rows, load.seed, draws)
+
+
+def _with_fallbacks(
+    stream: Stream, names: Sequence[str], row: Sequence[RunCost]
+) -> tuple[Stream, list[str], list[RunCost]]:
+    """Return a stream whose stages are followed by a stage of their operators on the processor.
+
+    Those stand after all stages, so that these have the places that they had.
+    """
+    follower = {
+        stage.name: f"{stage.name} on {cost.fallback.unit}"
+        for stage, cost in zip(stream.stages, row, strict=True)
+        if cost.fallback is not None
+    }
+    if not follower:
+        return stream, list(names), list(row)
+    stages = [
+        replace(stage, after=tuple(follower.get(name, name) for name in stage.after))
+        for stage in stream.stages
+    ]
+    units, costs = list(names), list(row)
+    for stage, cost in zip(stream.stages, row, strict=True):
+        if cost.fallback is not None:
+            stages.append(
+                Stage(
+                    line=stage.line,
+                    name=follower[stage.name],
+                    model=stage.model,
+                    unit=cost.fallback.unit,
+                    per_item=stage.per_item,
+                    after=(stage.name,),
+                )
+            )
+            units.append(cost.fallback.unit)
+            costs.append(cost.fallback.cost)
+    return replace(stream, stages=tuple(stages)), units, costs
 
 
 def rows_of(assignment: Assignment, costs: Costs) -> list[list[RunCost]]:
@@ -155,7 +202,10 @@ def _kind(
     stream: Stream, stage: Stage, costs: Mapping[str, RunCost], names: Sequence[str]
 ) -> tuple[object, ...]:
     """Return all that the strain of an assignment has of a stage on each of its units."""
-    rows = ((name, costs[name].batch_ms.tobytes(), costs[name].traffic_bytes) for name in names)
+    rows = (
+        (name, cost.batch_ms.tobytes(), cost.traffic_bytes, cost.processor_ms)
+        for name, cost in ((name, costs[name]) for name in names)
+    )
     return stream.rate_per_s * stream.count, stage.per_item, stage.threads, *rows
 
 
@@ -172,8 +222,9 @@ def work_of(stream: Stream, stage: Stage, cost: RunCost, unit: Unit) -> float:
 
 
 def item_ms(stage: Stage, cost: RunCost, unit: Unit) -> float:
-    """Return the time of the runs of an item alone on a unit."""
-    return math.ceil(stage.per_item / runs_at_once(stage, unit)) * float(cost.batch_ms[0])
+    """Return the time of the runs of an item alone on a unit, and on the processor after it."""
+    in_turn = math.ceil(stage.per_item / runs_at_once(stage, unit)) * float(cost.batch_ms[0])
+    return in_turn + math.ceil(stage.per_item) * cost.processor_ms
 
 
 def path_ms(stream: Stream, run_ms: Mapping[str, float]) -> float:
@@ -214,11 +265,18 @@ def _candidates(load: Load, stage: Stage, costs: Mapping[str, RunCost]) -> list[
         problems = dict.fromkeys(cost.prediction.problem for cost in costs.values())
         stated = ("runtime", stage.runtime), ("precision", stage.precision), ("model", stage.model)
         refused = all(problem.startswith(NOT_SUPPORTED) for problem in problems)
+        refused |= any(problem.startswith(f"{stage.runtime} does not run") for problem in problems)
         key = next(key for key, value in stated[0 if refused else -1 :] if value)
         raise load.wrong(
             stage.line, key, f"no unit has a number for {stage.name}: {'; '.join(problems)}"
         )
-    return names
+    return [name for name in names if _runs_all(costs[name])] or names
+
+
+def _runs_all(cost: RunCost) -> bool:
+    """Return whether a model runs there at all, by the list of its runtime."""
+    refused = cost.prediction.unsupported
+    return refused is None or refused.falls_back
 
 
 def _rows(names: Sequence[str], streams: Sequence[Stream]) -> Assignment:

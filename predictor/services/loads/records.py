@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from predictor.core.records import Device, OperatingPoint
 from predictor.core.toml_tables import KeyedError, TomlTables
 from predictor.cost.rates.facts import link_bandwidth, memory_bandwidth
-from predictor.devices.operating import power_modes
+from predictor.devices.operating import Clocks, clocks_of, default_clocks, power_modes
 
 AUTO: Final = "auto"
 """Name of the unit of a stage that is to be placed."""
@@ -31,6 +31,9 @@ class Stage:
         delay_ms: that a run waits for a full batch; infinite for full batches alone.
         runtime, precision, threads: empty or None for what is usual of the device.
         dims: values of dimensions that the file leaves open, by name.
+        prompt_tokens: of a language model's run; 0 for the few that start a speech recogniser.
+        new_tokens: that a run of a language model generates; 0 for a network that runs once.
+        weights: format of a language model's weights; empty for the usual one of its runtime.
     """
 
     line: int
@@ -45,6 +48,14 @@ class Stage:
     precision: str = ""
     threads: int | None = None
     dims: Mapping[str, int] = field(default_factory=dict)
+    prompt_tokens: int = 0
+    new_tokens: int = 0
+    weights: str = ""
+
+    @property
+    def generates(self) -> bool:
+        """Whether its model generates tokens."""
+        return self.new_tokens > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +107,7 @@ class Box:
         id, name: of the box.
         units: by name, in the order of the file.
         mode: power mode that its devices run in; empty for their usual clocks.
+        clock: in MHz in place of those of the mode, by domain (``DOMAINS``).
         power_w: budget in watts; None where none is stated.
         limit_w: budget that a load states, before that of the mode; None likewise.
         memory_gb: stated of the box; None for that of its devices.
@@ -108,6 +120,7 @@ class Box:
     name: str
     units: Mapping[str, Unit]
     mode: str = ""
+    clock: Mapping[str, float] = field(default_factory=dict)
     power_w: float | None = None
     limit_w: float | None = None
     memory_gb: float | None = None
@@ -124,8 +137,15 @@ class Box:
 
     @property
     def bandwidth_bytes_per_s(self) -> float | None:
-        """Bandwidth of the shared memory; None where it is not known."""
-        return self._smallest([memory_bandwidth(unit.device) for unit in self.shared])
+        """Bandwidth of the shared memory at the clock of the mode; None where it is not known."""
+        return self._smallest([self._bandwidth(unit) for unit in self.shared])
+
+    def _bandwidth(self, unit: Unit) -> float | None:
+        stated, clocks = memory_bandwidth(unit.device), self.clocks(unit)
+        usual_mhz = default_clocks(unit.device).mem
+        if stated is None or clocks is None or clocks.mem is None or usual_mhz is None:
+            return stated
+        return stated * clocks.mem / usual_mhz
 
     @property
     def shared(self) -> list[Unit]:
@@ -143,6 +163,15 @@ class Box:
         wanted = self.mode.casefold()
         modes = power_modes(unit.device)
         return next((point for point in modes if point.name.casefold() == wanted), None)
+
+    def clocks(self, unit: Unit) -> Clocks | None:
+        """Return the clocks that a unit runs at; None for its usual ones."""
+        point, usual = self.point(unit), default_clocks(unit.device)
+        clock: dict[str, Any] = {name: mhz for name, mhz in self.clock.items()
+                                 if name in usual.stated}  # fmt: skip
+        if point is None and not clock:
+            return None
+        return replace(usual if point is None else clocks_of(unit.device, point), **clock)
 
     @staticmethod
     def _smallest(values: Sequence[float | None]) -> float | None:

@@ -31,6 +31,10 @@ _Z90, _Z99 = 1.2816, 2.3263
 _LAST_Z: Final = 4.0
 _ENDLESS: Final = 20  # items that stand for a stream whose queue grows without end
 _RUNS_AN_ITEM: Final = 8
+_IN_A_ROW: Final = 6  # draws that hold
+_FEWEST: Final = 40  # items of a stream in a draw
+_LONGER: Final = 4.0  # times that a draw may last for them
+_STEPS_A_RUN: Final = 4  # that take as long to simulate as a run: between events they are one
 
 
 class Scaled(NamedTuple):
@@ -94,7 +98,7 @@ class Simulation:
         """Factors on the latencies by stream and stage, float64 [draws] each."""
         random = np.random.default_rng([self._seed, 0])
         widest = max((len(cost.shared) for row in self._costs for cost in row), default=1)
-        common = random.standard_normal((len(self._box.units), self.draws, widest))
+        common = _balanced(random, (self.draws, len(self._box.units), widest)).swapaxes(0, 1)
         rests: dict[tuple[str, int], Floats] = {}
         levels: list[list[Floats]] = []
         for row, places in zip(self._costs, self.places, strict=True):
@@ -102,7 +106,7 @@ class Simulation:
             for cost, place in zip(row, places, strict=True):
                 key = cost.prediction.fingerprint, place
                 if key not in rests:
-                    rests[key] = random.standard_normal(self.draws)
+                    rests[key] = _balanced(random, (self.draws,))
                 levels[-1].append(_level(cost, common[place], rests[key]))
         return levels
 
@@ -120,7 +124,7 @@ class Simulation:
             for j, stage in enumerate(stream.stages):
                 service = self._service_s(i, j, draw, added)
                 seconds[self.places[i][j]] += items * stage.per_item * service[-1] / len(service)
-        return seconds / self.servers
+        return self._with_memory(seconds / self.servers, load)
 
     def demands(self, load: Scaled) -> Floats:
         """Return the demand of every draw, float64 [draws, units]."""
@@ -153,7 +157,7 @@ class Simulation:
                 seconds[:, self.places[i][j]] += items * stage.per_item * run_s
                 alone_s = stage.per_item * (batch_s[0] * level + added[i][j])
                 shares[:, i] += 1000 * alone_s / (stream.deadline_ms or math.inf)
-        return seconds / self.servers, shares
+        return self._with_memory(seconds / self.servers, load), shares
 
     def run(self, draw: int, load: Scaled, items: int) -> Draw:
         """Simulate a draw over about so many items of all streams together."""
@@ -178,15 +182,19 @@ class Simulation:
     def chance(self, load: Scaled, items: int, min_share: float = 0.0) -> float:
         """Return the share of the draws under which all streams keep their deadlines.
 
+        The most strained draws run first, until so many in a row hold that the less strained ones
+        are counted as holding.
+
         Args:
             load: rates and numbers of streams.
             items: of a draw.
             min_share: no more draws run once it cannot be reached.
         """
-        lost = 0
-        for draw in range(self.draws):
-            lost += not all(self.keeps(self.run(draw, load, items)))
-            if 1 - lost / self.draws < min_share:
+        lost = in_a_row = 0
+        for draw in np.argsort(-self.strains(load), kind="stable").tolist():
+            keeps = all(self.keeps(self.run(draw, load, items)))
+            lost, in_a_row = lost + (not keeps), in_a_row + 1 if keeps else 0
+            if in_a_row == _IN_A_ROW or 1 - lost / self.draws < min_share:
                 break
         return 1 - lost / self.draws
 
@@ -208,38 +216,57 @@ class Simulation:
     def _added_s(self, load: Scaled) -> list[Floats]:
         """Return the seconds that a run waits for the memory that units share, by stream and stage.
 
-        A rule: where other units take a share x of the bandwidth on average, the time that a run's
+        A rule: where all else takes a share x of the bandwidth on average, the time that a run's
         own traffic takes at full bandwidth grows by x / (1 - x).
         """
-        bandwidth = self._box.bandwidth_bytes_per_s
+        used = self._memory_shares(load)
+        elsewhere = used.sum() - used / self.servers  # other servers of the unit are among it
+        grown = self._is_shared * memory_growth(elsewhere)
+        return [
+            np.array([self._memory_s(i, j) * grown[place] for j, place in enumerate(places)])
+            for i, places in enumerate(self.places)
+        ]
+
+    def _memory_shares(self, load: Scaled) -> Floats:
+        """Return the share of the memory's bandwidth that the runs of units take, [units]."""
         used = np.zeros(len(self.servers))
-        if bandwidth is None:
-            return [np.zeros(len(row)) for row in self._costs]
         for i, stream in enumerate(self._streams):
             items = stream.rate_per_s * load.factor * load.counts[i]
             for j, stage in enumerate(stream.stages):
                 place = self.places[i][j]
-                traffic = items * stage.per_item * self._costs[i][j].traffic_bytes
-                used[place] += self._is_shared[place] * traffic / bandwidth
-        elsewhere = np.minimum(used.sum() - used, MAX_SHARE)
-        grown = self._is_shared * elsewhere / (1 - elsewhere)
-        return [
-            np.array([
-                cost.traffic_bytes / bandwidth * grown[place]
-                for cost, place in zip(row, places, strict=True)
-            ])
-            for row, places in zip(self._costs, self.places, strict=True)
-        ]  # fmt: skip
+                seconds = items * stage.per_item * self._memory_s(i, j)
+                used[place] += self._is_shared[place] * seconds
+        return used
+
+    def _memory_s(self, i: int, j: int) -> float:
+        """Return the seconds that a run's traffic takes at full bandwidth; 0 where unknown.
+
+        No more than the run takes in a full batch: the rest came from caches.
+        """
+        bandwidth, cost = self._box.bandwidth_bytes_per_s, self._costs[i][j]
+        if bandwidth is None:
+            return 0.0
+        run_s = float(cost.batch_ms[-1]) / 1000 / len(cost.batch_ms)
+        return min(cost.traffic_bytes / bandwidth, run_s)
+
+    def _with_memory(self, demand: Floats, load: Scaled) -> Floats:
+        """Return demands of units where the shared memory is full too, float64 [..., units]."""
+        used = self._memory_shares(load)
+        when_full = np.where((used > 0) & (used.sum() >= 1), used.sum(), 0.0)
+        full: Floats = np.maximum(demand, when_full)
+        return full
 
     def _pipelines(self, draw: int, load: Scaled, items: int) -> list[Pipeline]:
         total = sum(
-            stream.rate_per_s * load.factor * count * _weight(stream)
-            for stream, count in zip(self._streams, load.counts, strict=True)
+            stream.rate_per_s * load.factor * count * _weight(stream, row)
+            for stream, count, row in zip(self._streams, load.counts, self._costs, strict=True)
         )
+        rarest = min(stream.rate_per_s * load.factor * max(count, 1)
+                     for stream, count in zip(self._streams, load.counts, strict=True))  # fmt: skip
+        # A rare stream needs some items of its own for its percentiles.
+        horizon_s = items / total * min(max(_FEWEST * total / items / rarest, 1.0), _LONGER)
         added = self._added_s(load)
-        return [
-            self._pipeline(i, draw, load, items / total, added) for i in range(len(self._streams))
-        ]
+        return [self._pipeline(i, draw, load, horizon_s, added) for i in range(len(self._streams))]
 
     def _pipeline(
         self, i: int, draw: int, load: Scaled, horizon_s: float, added: Sequence[Floats]
@@ -256,7 +283,8 @@ class Simulation:
         stages = []
         for j, stage in enumerate(stream.stages):
             random = np.random.default_rng([self._seed, 2, draw, i, j])
-            spread = self._costs[i][j].prediction.spread
+            cost = self._costs[i][j]
+            spread = cost.prediction.spread
             stages.append(
                 StageRuns(
                     unit=self.places[i][j],
@@ -265,9 +293,22 @@ class Simulation:
                     per_item=stage.per_item,
                     delay_s=stage.delay_ms / 1000,
                     factors=slow_runs(spread, random.standard_normal(len(merged))),
+                    steps=cost.steps,
+                    first_share=cost.first_share,
                 )
             )
         return Pipeline(stages, merged)
+
+
+def memory_growth(elsewhere: Floats) -> Floats:
+    """Return what the time of a run's traffic grows by where all else takes a share of the memory.
+
+    Args:
+        elsewhere: those shares, float64 [N].
+    """
+    share = np.minimum(elsewhere, MAX_SHARE)
+    growth: Floats = share / (1 - share)
+    return growth
 
 
 def _servers(streams: Sequence[Stream], box: Box, units: Sequence[Sequence[str]]) -> Floats:
@@ -281,9 +322,13 @@ def _servers(streams: Sequence[Stream], box: Box, units: Sequence[Sequence[str]]
     return np.array(counts, np.float64)
 
 
-def _weight(stream: Stream) -> float:
+def _weight(stream: Stream, row: Sequence[RunCost]) -> float:
     """Return how many items an item counts as: one of very many runs stands for several."""
-    return max(sum(stage.per_item for stage in stream.stages) / _RUNS_AN_ITEM, 1.0)
+    runs = (
+        stage.per_item * (1 + cost.steps / _STEPS_A_RUN)
+        for stage, cost in zip(stream.stages, row, strict=True)
+    )
+    return max(sum(runs) / _RUNS_AN_ITEM, 1.0)
 
 
 def _ended(latency_ms: Floats) -> Floats:
@@ -306,6 +351,16 @@ def slow_runs(spread: Spread | None, z: Floats) -> Floats | None:
     logs = np.interp(z, (0.0, _Z90, _Z99, _LAST_Z), (0.0, p90, p99, last))
     factors: Floats = np.exp(logs)
     return factors
+
+
+def _balanced(random: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Return normal numbers, float64 [draws, ...]: of each draw there is the opposite too.
+
+    So the median draw of a latency is its P50 in few draws as well.
+    """
+    draws, *rest = shape
+    half = random.standard_normal((draws // 2, *rest))
+    return np.concatenate([half, -half, np.zeros((draws % 2, *rest))])
 
 
 def _level(cost: RunCost, common: Floats, rest: Floats) -> Floats:

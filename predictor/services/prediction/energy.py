@@ -41,6 +41,7 @@ class RunEnergy:
         mj: of one run over its batch, in mJ.
         low80_mj, high80_mj: its 80 % interval.
         evidence: in words, whose power it is.
+        of_board: whether it is that of the whole board or module; else of a card alone.
     """
 
     watts: float
@@ -48,6 +49,7 @@ class RunEnergy:
     low80_mj: float
     high80_mj: float
     evidence: str
+    of_board: bool
 
 
 class _Watts(NamedTuple):
@@ -108,6 +110,7 @@ def at_point(prediction: Prediction, point: OperatingPoint) -> RunEnergy | None:
         low80_mj=energy.low80_mj,
         high80_mj=energy.high80_mj,
         evidence=f"of the limit of {number(energy.limit_w)} W of the mode {point.name}",
+        of_board=True,
     )
 
 
@@ -129,6 +132,7 @@ def _energy(target: Target, prediction: Prediction, parts: Explanation | None) -
         low80_mj=mj * math.exp(-below),
         high80_mj=min(mj * math.exp(above), watts.high * high),
         evidence=watts.evidence,
+        of_board=parts is None,
     )
 
 

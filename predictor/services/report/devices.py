@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from predictor.core.metrics import LAUNCH_US, METRICS
+from predictor.core.metrics import METRICS, ONLY_MEASURED
 from predictor.core.records import Cluster, Device, OperatingPoint
 from predictor.core.units import significant
 from predictor.presentation.metric_labels import FAMILY_WORDS, metric_label
@@ -89,7 +89,7 @@ class _Fact(NamedTuple):
 
 def _hcv(device: Device) -> Iterator[_Fact]:
     """Yield the metrics in the registry's order, each with what was measured of it."""
-    for metric in (*METRICS, LAUNCH_US):
+    for metric in (*METRICS, *ONLY_MEASURED):
         label = metric_label(metric.name, device.family)
         value, rate = device.metric(metric.name), device.measured.get(metric.name)
         if value is not None:

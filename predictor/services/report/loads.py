@@ -8,8 +8,14 @@ from collections.abc import Iterator, Sequence
 from predictor.core.text import plural
 from predictor.presentation import report
 from predictor.presentation.wording import NOTHING, number, shown
-from predictor.services.loads.answers import Answer, StageAnswer, StreamAnswer, UnitAnswer
-from predictor.services.loads.sentences import headline, interval, sentences
+from predictor.services.loads.answers import (
+    Answer,
+    Candidate,
+    StageAnswer,
+    StreamAnswer,
+    UnitAnswer,
+)
+from predictor.services.loads.sentences import headline, interval, mode_name, sentences
 from predictor.services.report.words import Field, brief, figures, integer, table_of, words
 from predictor.services.serving.records import Between
 from predictor.services.serving.sentences import percent
@@ -46,6 +52,8 @@ def _blocks(answer: Answer) -> Iterator[report.Block]:
     stages = [(stream, stage) for stream in answer.streams for stage in stream.stages]
     yield table_of(_STAGES, stages, "Stages")
     yield _units(answer)
+    if answer.settings is not None and len(answer.settings.modes) > 1:
+        yield table_of(_MODES, answer.settings.modes, "Modes")
     yield report.Heading("What binds, and what would help")
     yield report.Bullets(tuple(report.Cell(shown(words, 1000)) for words in sentences(answer)))
 
@@ -165,9 +173,20 @@ def _run80(stage: StageAnswer) -> str:
 
 
 def _how(stage: StageAnswer) -> str:
-    configuration = stage.cost.prediction.configuration
-    return f"{stage.unit} ({configuration.runtime}, {configuration.precision})"
+    return f"{stage.unit} ({stage.cost.how})"
 
+
+_MODES: tuple[Field[Candidate], ...] = (
+    words("mode", "Mode", lambda mode: brief(shown(mode_name(mode)))),
+    figures("chance", "Chance", lambda mode: _share(mode.chance)),
+    figures("watts", "Power W", lambda mode: report.Cell(number(mode.watts), mode.watts)),
+    figures("runs", "W of runs", lambda m: report.Cell(number(m.run_watts), m.run_watts)),
+    figures(
+        "joules", "J an hour",
+        lambda mode: report.Cell(number(mode.joules_per_hour), mode.joules_per_hour),
+    ),
+    words("problem", "Why not", lambda mode: brief(shown(mode.problem) or NOTHING)),
+)  # fmt: skip
 
 _StageRow = tuple[StreamAnswer, StageAnswer]
 _STAGES: tuple[Field[_StageRow], ...] = (

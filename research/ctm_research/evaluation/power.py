@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctm_research.corpus.silicon import silicon_key
+from ctm_research.evaluation.clock_power import clock_power, clock_section
 from ctm_research.evaluation.mlperf_power import mlperf_power, mlperf_section
 from ctm_research.evaluation.throughput.forms import quantile
 from ctm_research.generation.least_squares import not_negative
@@ -70,6 +71,7 @@ def power_check(data: Path) -> dict[str, Any]:
     return {
         "cards": _cards(unseen),
         "attempts": _attempts(unseen, rows),
+        "clocks": clock_power(data),
         "boards": _boards(data),
         "mlperf": mlperf_power(devices),
     }
@@ -228,6 +230,7 @@ def power_page(figures: Mapping[str, Any], origin: str) -> str:
         *("# Power under load", origin, _INTRODUCTION, "## Cards"),
         table(("silicon", "rows", "error %", "stated over measured", "inside %"), silicon),
         table(("form", "median error %", "80 % within a factor"), attempts),
+        *clock_section(figures["clocks"]),
         *("## Boards", load, *mlperf_section(figures["mlperf"]), "## Limits", _LIMITS),
     ]
     return "\n\n".join(parts) + "\n"

@@ -120,15 +120,27 @@ def samples(source: str, data: Path) -> Iterator[Sample]:
         InputError: a table is missing or damaged.
     """
     folder = data.joinpath(*_FOLDERS[source].split("/"))
-    rows = list(read_rows(folder / _TABLE, _COLUMNS))
+    return table_samples(source, folder / _TABLE, joined_graphs(data, folder.name))
+
+
+def table_samples(source: str, path: Path, graphs: Joined) -> Iterator[Sample]:
+    """Yield every row of a table in the common form.
+
+    Args:
+        source: name of it.
+        path: of the table.
+        graphs: by the names of the source.
+
+    Raises:
+        InputError: the table is missing or damaged.
+    """
+    rows = list(read_rows(path, _COLUMNS))
     for row in rows:
         if row["metric"] not in STATISTICS:
             row.refuse("metric", f"one of {', '.join(STATISTICS)}")
         if row["unit"] not in _UNITS:
             row.refuse("unit", f"one of {', '.join(_UNITS)}")
-    reader = PublishedRows(
-        source, joined_graphs(data, folder.name), read_aliases(source), RunsOfTable(rows)
-    )
+    reader = PublishedRows(source, graphs, read_aliases(source), RunsOfTable(rows), path.name)
     for row in rows:
         yield reader.sample(row)
 

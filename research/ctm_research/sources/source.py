@@ -64,8 +64,8 @@ class Source:
         names: tables from its names to ours; the key of a cached corpus covers them.
         spreads: columns with a statistic that is taken and another of the same runs.
         unlisted: kind of a device that the catalogue lacks, by runtime; "" stands for any other.
-        shipped: folder of the checkout with its tables, for our own measurements; they count where
-            a data folder holds the sets of graphs that they were measured on.
+        shipped: folder of the checkout with its tables, for what no data folder has; they count
+            where a data folder holds the sets of graphs that they are of.
     """
 
     name: str

@@ -337,6 +337,26 @@ def test_every_key_of_the_file_is_a_field(qtbot: QtBot, catalogue: Catalogue) ->
         assert keys - form.fields.keys() == elsewhere.get(name, set())
 
 
+def test_modes_and_clocks_that_hold_stand_behind_the_answer(
+    qtbot: QtBot, window: MainWindow, view: LoadView
+) -> None:
+    remarks = view.remarks.text().splitlines()
+    (thrifty,) = (line for line in remarks if "takes the fewest joules" in line)
+    assert thrifty.startswith("• Of its modes that hold with 95 %, 10W takes")
+    (clock,) = (line for line in remarks if "all other clocks usual" in line)
+    assert clock.startswith("• At GPU ")
+    view.editor.tabs.setCurrentIndex(1)
+    type_into(view.editor.box_form.clock, "gpu=459")
+    wait(qtbot, window)
+    assert draft_of(window).box["clock"] == "gpu=459"
+    answer = answer_of(window)
+    assert answer.watts is None
+    assert "J an item" not in view.remarks.text()
+    type_into(view.editor.box_form.clock, "gpu=4590")
+    wait(qtbot, window)
+    assert "No unit of jetson-orin-nx-16gb runs at gpu=4590 MHz" in view.answer.text()
+
+
 def test_box_cost_and_simulation_are_edited(
     qtbot: QtBot, window: MainWindow, view: LoadView
 ) -> None:
@@ -417,6 +437,35 @@ def test_a_stage_states_how_it_runs(qtbot: QtBot, window: MainWindow, view: Load
     assert "the stage states a batch" in form.batching.accessibleDescription()
 
 
+def test_a_stage_generates_tokens_where_its_model_does(
+    qtbot: QtBot, window: MainWindow, view: LoadView
+) -> None:
+    form = view.editor.stage_form
+    assert not form.new.isEnabled()
+    type_into(view.editor.stream_form.rate, "0.1")
+    type_into(view.editor.stream_form.deadline, "60000")
+    choose(form.model, "qwen3-1.7b.json")
+    assert (form.prompt.value(), form.new.value()) == (512, 128)
+    assert form.weights.isEnabled()
+    assert not form.precision.isEnabled()
+    assert "onnxruntime-genai" in [form.runtime.itemText(i) for i in range(form.runtime.count())]
+    type_into(form.new, "20")
+    choose(form.weights, "q8_0")
+    wait(qtbot, window)
+    (stage, *_) = answer_of(window).streams[0].stages
+    assert stage.cost.generation is not None
+    assert (stage.cost.generation.request.new, stage.cost.how) == (20, "llama.cpp, q8_0")
+    assert "detect generates 20 tokens after 512: " in view.remarks.text()
+    assert "llama.cpp, q8_0" in view.flow.accessibleDescription()
+    type_into(form.prompt, "0")
+    wait(qtbot, window)
+    assert "its language model needs a prompt" in form.prompt.accessibleDescription()
+    choose(form.model, "mobilenetv2-1.0-224.onnx")
+    wait(qtbot, window)
+    assert not form.new.isEnabled()
+    assert "new_tokens" not in draft_of(window).streams[0]["stage"][0]
+
+
 def test_a_dropped_box_runs_the_load(
     qtbot: QtBot, window: MainWindow, tmp_path: Path,
     drop_files: Callable[[MainWindow, list[Path]], None],
@@ -444,7 +493,7 @@ def test_boxes_that_hold_it_are_listed_and_used(
     qtbot.waitUntil(lambda: load.choice is not None, timeout=WAIT_MS)
     choice = choice_of(window)
     assert choice.holding > 1
-    assert "carries it with the fewest watts" in view.boxes.sentence.text()
+    assert "carries it with the fewest joules" in view.boxes.sentence.text()
     view.boxes.table.selectRow(1)
     click(view.boxes.use_button)
     used = choice.candidates[view.boxes.table.grid_model.grid.source(1)].box

@@ -41,7 +41,7 @@ from tests.support.heartbeat import LIMIT_MS, Heartbeat
 from tests.support.quick_probing import OneBlock, store_rates
 
 WAIT_MS = 30_000
-RATES = SustainedRates(20.0, 0.1, "2026-01-31")
+RATES = SustainedRates(20.0, 0.1, 0.35, "2026-01-31")
 LOAD = Refusal(Obstacle.LOAD, "Other programs use 1.9 of 2 cores (make 1.9).")
 
 

@@ -106,8 +106,10 @@ def test_no_button_leads_to_a_page_that_is_not_made_yet(
     wizard = ProbingWizard(options, presenter)
     qtbot.addWidget(wizard)
     assert not wizard.is_built
-    for button in (wizard.stored_button, wizard.next_button, wizard.back_button):
-        button.click()
+    buttons = (wizard.stored_button, wizard.next_button, wizard.back_button, wizard.again_button)
+    for button in buttons:
+        if not button.isHidden():
+            button.click()
     assert wizard.pages.count() == 0
     qtbot.waitUntil(lambda: wizard.is_built)
 

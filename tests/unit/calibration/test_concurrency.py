@@ -68,3 +68,16 @@ def test_a_rule_of_cores_needs_their_number() -> None:
     assert cores_of(target(Family.CPU, "openvino", threads=4, core_count=8.0)) == 4
     assert concurrency_of(known) is not None
     assert concurrency_of(target(Family.CPU, "openvino")) is None
+
+
+def test_cores_of_a_dpu_run_images_of_their_own() -> None:
+    dpu = target(Family.FPGA, "vitis-ai", core_count=3.0)
+    zynq, versal = (
+        replace(dpu, device=replace(dpu.device, architecture=name))
+        for name in ("dpu-b4096", "dpucvdx8g")
+    )
+    assert (cores_of(zynq), cores_of(versal)) == (3, 1)
+    assert cores_of(target(Family.GPU, "tensorrt", core_count=3.0)) == 1
+    rule = concurrency_of(zynq)
+    assert rule is not None
+    assert rule.gain(1.0, 3) > 1.5 * rule.gain(1.0, 1)

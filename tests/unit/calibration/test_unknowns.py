@@ -75,6 +75,15 @@ def test_a_rate_that_no_fact_gives_is_unknown() -> None:
     assert unknown_words(unknowns[1]) == ": a rate of it is not stated"
 
 
+def test_an_accelerator_has_no_rate_of_one_unit() -> None:
+    card = target(precision=Precision.INT8)
+    npu = replace(card, device=replace(card.device, family=Family.NPU))
+    rates = rates_of([npu])
+
+    assert np.isnan(rates.unit[0])
+    assert RATE not in MEASURED.unknowns([npu], rates)[0]
+
+
 def test_each_unknown_widens_alike() -> None:
     factors = widening(np.arange(4))
 

@@ -66,6 +66,39 @@ def test_tandem_of_m_m_1_is_the_sum_of_its_queues() -> None:
     assert latency.mean() == pytest.approx(expected, rel=0.06)
 
 
+def test_a_run_in_steps_gives_way_after_its_first_part_and_each_step() -> None:
+    # A first part of 2 s and four steps of 1 s; runs of 0.5 s come at 1, 2.5 and 4.2 s.
+    stepped = StageRuns(unit=0, service_s=[6.0], steps=4, first_share=1 / 3)
+    runs = StageRuns(unit=0, service_s=[0.5])
+    passage = pass_through(
+        [Pipeline([stepped], np.array([0.0])), Pipeline([runs], np.array([1.0, 2.6, 4.2]))], [1]
+    )
+    # 2.0 first part, 2.5 first run, 3.5 a step, 4.0 second run, 5.0 a step, 5.5 third run.
+    assert passage.latency_s[1] == pytest.approx([1.5, 1.4, 1.3])
+    assert passage.latency_s[0] == pytest.approx([7.5])
+    assert passage.busy_s[0] == pytest.approx(7.5)
+
+
+@given(
+    st.lists(st.floats(0.01, 20.0), min_size=1, max_size=8),
+    st.integers(1, 40),
+    st.floats(0.0, 1.0),
+    st.integers(1, 3),
+)
+def test_steps_do_all_the_work_of_a_run(
+    gaps: list[float], steps: int, first_share: float, batch: int
+) -> None:
+    sizes = [3.0 * size for size in range(1, batch + 1)]
+    stage = StageRuns(unit=0, service_s=sizes, steps=steps, first_share=first_share)
+    whole = StageRuns(unit=0, service_s=sizes)
+    times = np.cumsum(gaps)
+    stepped, plain = (_alone([runs], times) for runs in (stage, whole))
+    assert stepped.busy_s == pytest.approx(plain.busy_s)
+    assert (stepped.latency_s[0] > 0).all()
+    if len(gaps) == 1:
+        assert stepped.latency_s[0] == pytest.approx(plain.latency_s[0])
+
+
 def test_an_item_ends_with_its_last_branch_and_all_runs_of_a_stage() -> None:
     stages = [
         StageRuns(unit=0, service_s=[1.0]),

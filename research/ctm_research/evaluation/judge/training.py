@@ -39,7 +39,7 @@ from predictor.engine.track import CASES, CHIP, COUNTS, UNSEEN, published_case, 
 _KEPT: Final = "estimate.folds"  # folder in that of the checkpoint, while training runs
 _OTHER_SOURCES: Final = "other sources, "  # before a case, in the names of answers
 # Of a checkpoint that has an estimate beside the network.
-ENGINE_NAME: Final = "closertome/14"
+ENGINE_NAME: Final = "closertome/15"
 ESTIMATE_DATA: Final = "estimate_data"  # note of the card: measurements that it learned from
 
 

@@ -117,11 +117,12 @@ def judged_class(key: tuple[str, str], pairs: Sequence[Pair]) -> dict[str, Any]:
     entry["forms"] = {
         form: figures for form in FORMS if (figures := _form(pairs, form)) is not None
     }
-    # Of one processor, or of accelerators, the column of cores is constant.
+    # Of one processor, and of most accelerators, the column of cores is constant.
+    has_cores = len({pair.cores for pair in pairs}) > 1
     may_ship = [
         form
         for form in entry["forms"]
-        if set(FORMS[form]) <= set(SHIPPED) and (kind == "cpu" or "cores" not in FORMS[form])
+        if set(FORMS[form]) <= set(SHIPPED) and (has_cores or "cores" not in FORMS[form])
     ]
     entry["best"] = min(may_ship, key=lambda form: _rank(entry["forms"][form]))
     return entry

@@ -18,7 +18,8 @@ latency, are the gain; ln of it is a sum of shares, at least 0, fitted by least 
 each device counting the same:
 
 - *batches*: ln of what the best batch of up to 128 brings by the engine that ships, in memory;
-- *cores*: ln of the cores of a processor, of both its sockets where both ran;
+- *cores*: ln of the cores of a processor, of both its sockets where both ran, or of the cores of a
+  DPU that run images of their own;
 - *bound*: ln of the latency over the bound of an item in a batch of 128;
 - *latency*: ln of the latency in ms.
 

@@ -27,6 +27,7 @@ from predictor.calibration.tails import kind_of
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.cost.engine import NOTHING_MEASURED
+from predictor.cost.rates.cores import separate_cores
 from predictor.services.prediction.batches import SIZES, batch_times, largest_gain
 from predictor.services.prediction.engines import open_engine
 
@@ -62,7 +63,7 @@ class Pair:
         batch_gain: what the best batch brings by prediction, or that one; NaN without a graph.
         bound_share: latency over the bound of an item in a large batch; NaN without one.
         predicted_ms: latency by prediction; NaN without a graph.
-        cores: of a processor, else 1.
+        cores: of a processor, or that run images of their own on an accelerator.
     """
 
     source: str
@@ -253,7 +254,8 @@ def _of_batches(table: Sequence[_Cell]) -> Iterator[Pair]:
 
 
 def _with_device(pair: Pair, device: Device) -> Pair:
-    cores = device.core_count or 1 if kind_of(device) == "cpu" else 1
+    is_processor = kind_of(device) == "cpu"
+    cores = device.core_count or 1 if is_processor else separate_cores(device)
     return replace(pair, kind=kind_of(device), cores=cores)
 
 

@@ -25,7 +25,7 @@ from predictor.services.devices.this_machine import (
     this_machine,
 )
 
-RATES = SustainedRates(20.0, 0.1, "2026-01-31")
+RATES = SustainedRates(20.0, 0.1, 0.35, "2026-01-31")
 MACHINE = Device(
     id="this-machine",
     name="This machine (Core X)",
@@ -89,8 +89,8 @@ def test_a_clock_that_a_virtual_machine_states_as_it_is_now_is_no_other_hardware
         '{"machines": 1}',
         '{"machines": {"KEY": 1}}',
         '{"machines": {"KEY": {"copy_gbps": 1, "day": ""}}}',
-        '{"machines": {"KEY": {"copy_gbps": -1, "gemm_tflops": 1, "day": ""}}}',
-        '{"machines": {"KEY": {"copy_gbps": NaN, "gemm_tflops": 1, "day": ""}}}',
+        '{"machines": {"KEY": {"copy_gbps": -1, "product_tflops": 1, "day": ""}}}',
+        '{"machines": {"KEY": {"copy_gbps": NaN, "product_tflops": 1, "day": ""}}}',
     ],
 )
 def test_a_damaged_file_keeps_nothing_and_is_written_anew(
@@ -115,7 +115,7 @@ def test_rates_are_measured_once_and_each_second_of_it_is_told(kept: MachineRate
 
     device = this_machine(None, kept, measure)
     assert not lacks_rates(device)
-    assert device.measured.keys() == {"dram_bw_gbps", "fp32_tflops"}
+    assert device.measured.keys() == {"dram_bw_gbps", "fp32_tflops", "core_fp32_tflops"}
     assert [p.done for p in seconds] == sorted({p.done for p in seconds})
     assert (seconds[0].done, seconds[-1].done, seconds[-1].total) == (0, 2, 2)
     assert this_machine(None, kept, refuse) == device

@@ -95,6 +95,16 @@ def test_models_on_one_unit_err_together_and_on_two_apart() -> None:
     assert logs.std(axis=1) == pytest.approx(0.3, rel=0.05)
 
 
+@pytest.mark.parametrize("draws", [20, 21])
+def test_draws_are_in_opposite_pairs(draws: int) -> None:
+    simulation = _simulation(_stream(_stage()), costs=[[cost(10.0, deviation=0.3)]], draws=draws)
+    (levels,) = simulation.levels[0]
+    logs = np.log(levels)
+    assert logs[:10] == pytest.approx(-logs[10:20])
+    assert np.median(levels) == pytest.approx(1.0, abs=0.05)
+    assert len(levels) == draws
+
+
 def test_no_draw_is_faster_than_the_bound() -> None:
     predicted = cost(10.0, 0.5)
     bounded = replace(predicted, prediction=replace(predicted.prediction, bound_ms=8.0))
@@ -113,7 +123,7 @@ def test_more_work_than_a_unit_can_do_never_holds() -> None:
 def test_units_that_share_memory_slow_one_another_and_cards_do_not() -> None:
     # The NPU takes half of 10 GB/s: a run of 20 MB on the GPU waits as long as it reads, 2 ms.
     npu = _stream(_stage("b", "npu"), rate=50.0)
-    costs = [[cost(4.0, traffic=20e6)], [cost(1.0, traffic=100e6)]]
+    costs = [[cost(4.0, traffic=20e6)], [cost(10.0, traffic=100e6)]]
     simulation = _simulation(_stream(_stage(), rate=0.01), npu, costs=costs)
     assert simulation.demand(None, simulation.stated)[0] == pytest.approx(0.01 * 0.006, rel=0.01)
     card = _stream(_stage("b", "card"), rate=50.0)

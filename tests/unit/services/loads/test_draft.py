@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
+from predictor.core.resources import resources_dir
 from predictor.core.toml_tables import KeyedError, toml_text
 from predictor.services.loads.draft import (
     LoadDraft,
@@ -21,6 +22,7 @@ from predictor.services.loads.draft import (
     new_stream,
     parse_draft,
     read_draft,
+    tokens_of,
 )
 from predictor.services.loads.load_file import read_load
 from predictor.services.loads.models import model_paths
@@ -28,7 +30,7 @@ from predictor.services.loads.models import model_paths
 _WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _PLAIN = st.one_of(
     _WORDS, st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False),
-    st.dates().map(lambda day: date(max(day.year, 1000), day.month, day.day)),
+    st.dates(min_value=date(1000, 1, 1)),
     st.just(time(12, 30)),
 )  # fmt: skip
 _VALUES = st.recursive(
@@ -149,3 +151,26 @@ def test_a_wrong_value_is_opened_for_its_editor(tmp_path: Path) -> None:
     assert isinstance(draft, LoadDraft)
     with pytest.raises(InputError, match="line 6, rate"):
         draft.load()
+
+
+def test_a_stage_has_the_tokens_that_its_model_needs(tmp_path: Path) -> None:
+    usual = {"new_tokens": 128, "prompt_tokens": 512}
+    assert tokens_of("qwen3-1.7b.json", tmp_path) == usual
+    stated = {"new_tokens": 9, "prompt_tokens": 7}
+    assert tokens_of("qwen3-1.7b.json", tmp_path, stated) == stated
+    recogniser = tokens_of("whisper-base.json", tmp_path, stated)
+    assert recogniser == {"new_tokens": 9, "prompt_tokens": None}
+    network = tokens_of("yolov3-tiny-416.onnx", tmp_path, stated)
+    assert network == {"new_tokens": None, "prompt_tokens": None}
+    assert tokens_of("nothing.json", tmp_path) == {}
+
+
+def test_a_stage_after_a_language_model_is_one_too(tmp_path: Path) -> None:
+    draft = new_draft([str(resources_dir() / "samples" / "qwen3-1.7b.json")], tmp_path / "a.toml")
+    (first,) = draft.streams[0]["stage"]
+    assert (first["prompt_tokens"], first["new_tokens"]) == (512, 128)
+    second = new_stage([first])
+    assert {key: second[key] for key in first.keys() - {"name"}} == {
+        key: first[key] for key in first.keys() - {"name"}
+    }
+    assert draft.with_table(("stream", 0), "stage", second).load().streams[0].stages[1].generates

@@ -118,7 +118,7 @@ def test_stages_of_one_kind_are_predicted_once(monkeypatch: pytest.MonkeyPatch) 
         calls.append(stage)
         return run_costs(stage, *others)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(carrying, "run_costs", counted)
+    monkeypatch.setattr(carrying, "stage_costs", counted)
     load = _load(16)
     batched = replace(load.streams[0], stages=(replace(_stage("more"), batch=2),))
     load = replace(load, streams=(*load.streams, batched))

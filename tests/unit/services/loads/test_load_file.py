@@ -6,8 +6,10 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.services.loads.load_file import read_load
-from predictor.services.loads.models import model_paths
+from predictor.services.loads.models import model_paths, read_models
 from predictor.services.loads.records import Load
+from predictor.services.models.ingestion import IngestionWorker
+from predictor.services.models.language import read_language_model
 
 _STREAM = """\
 [box]
@@ -137,3 +139,81 @@ def test_a_model_that_is_not_there_is_named_with_its_line(tmp_path: Path) -> Non
         model_paths(load)
     sample = model_paths(_read(tmp_path, _STREAM))
     assert [path.name for path in sample.values()] == ["yolov3-tiny-416.onnx"]
+
+
+_ANSWER = """
+[[stream.stage]]
+name = "answer"
+model = "qwen3-1.7b.json"
+"""
+
+
+def test_a_language_model_states_its_tokens(tmp_path: Path) -> None:
+    tokens = 'prompt_tokens = 300\nnew_tokens = 60\nweights = "q8_0"\n'
+    detect, answer = _read(tmp_path, _STREAM + _ANSWER + tokens).streams[0].stages
+    assert not detect.generates
+    assert (answer.prompt_tokens, answer.new_tokens, answer.weights) == (300, 60, "q8_0")
+    assert answer.generates
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "reason"),
+    [
+        ("prompt_tokens = 300", "prompt_tokens", "state new_tokens too"),
+        ('weights = "q8_0"', "weights", "state new_tokens too"),
+        ("new_tokens = 0", "new_tokens", "a whole number of tokens"),
+        ('new_tokens = 60\nweights = "q17"', "weights", "format of weights"),
+        ('new_tokens = 60\nprecision = "int8"', "precision", "weights are named by weights"),
+        ("new_tokens = 60\ndims = { sequence = 64 }", "dims", "a language model has none"),
+    ],
+)
+def test_wrong_tokens_are_named(tmp_path: Path, keys: str, key: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason) as refused:
+        _read(tmp_path, f"{_STREAM}{_ANSWER}{keys}\n")
+    assert key in str(refused.value)
+    assert "load.toml" in str(refused.value)
+
+
+def _read_models(folder: Path, text: str) -> None:
+    load = _read(folder, text)
+    paths = model_paths(load)
+    with IngestionWorker() as worker:
+        read_models(
+            load,
+            {key: path for key, path in paths.items() if key.generates},
+            lambda _, path: read_language_model(path, worker),
+        )
+
+
+@pytest.mark.parametrize(
+    ("stage", "keys", "reason"),
+    [
+        (_ANSWER, "", "it is a language model: state prompt_tokens and new_tokens"),
+        (
+            _ANSWER,
+            "new_tokens = 60\n",
+            "prompt_tokens: this stage has none, and its language model needs a prompt",
+        ),
+        (
+            _ANSWER.replace("qwen3-1.7b", "whisper-base"),
+            "new_tokens = 445\n",
+            "the context of whisper-base.json has 448 tokens, and a run takes 449",
+        ),
+        (
+            _ANSWER.replace("qwen3-1.7b.json", "mobilenetv2-1.0-224.onnx"),
+            "prompt_tokens = 300\nnew_tokens = 60\n",
+            "it is no language model",
+        ),
+    ],
+)
+def test_a_model_that_is_not_of_its_tokens_is_named(
+    tmp_path: Path, stage: str, keys: str, reason: str
+) -> None:
+    text = _STREAM.partition("[[stream.stage]]")[0] + stage + keys
+    with pytest.raises(InputError, match=reason):
+        _read_models(tmp_path, text)
+
+
+def test_a_speech_recogniser_needs_no_prompt(tmp_path: Path) -> None:
+    text = _STREAM.partition("[[stream.stage]]")[0] + _ANSWER.replace("qwen3-1.7b", "whisper-base")
+    _read_models(tmp_path, f"{text}new_tokens = 25\n")

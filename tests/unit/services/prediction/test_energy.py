@@ -6,12 +6,21 @@ from dataclasses import replace
 
 import pytest
 
+from predictor.calibration.boards import board_watts, run_watts
+from predictor.core.metrics import Family
 from predictor.core.records import Target
+from predictor.cost.rates.power import rated_watts
 from predictor.devices.operating import power_modes
+from predictor.language.memory import is_card
 from predictor.language.power import OF_MULTIPLYING, OF_READING, OF_WAITING, share_of_parts
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.clocks import energy_of
-from predictor.services.prediction.energy import RunEnergy, at_point, energies
+from predictor.services.prediction.energy import (
+    RunEnergy,
+    at_point,
+    energies,
+    usual_point,
+)
 from predictor.services.prediction.predict import predict
 from predictor.services.prediction.targets import resolve_targets
 from tests.support.graphs import Op
@@ -50,6 +59,7 @@ def test_a_card_draws_no_more_than_it_states() -> None:
     assert card.mj == pytest.approx(card.watts * prediction.latency_ms)
     assert card.low80_mj < card.mj < card.high80_mj <= 170 * prediction.high80_ms
     assert "170 W" in card.evidence
+    assert not card.of_board
 
 
 def test_a_board_is_of_runs_on_all_cores() -> None:
@@ -80,3 +90,28 @@ def test_of_what_states_nothing_nothing_is_said() -> None:
     predictions = [*predict([_MODEL], chosen)]
     predictions[3] = replace(predictions[3], latency_ms=None)
     assert energies(_MODEL, chosen, predictions) == [None] * 4
+
+
+def test_of_what_states_no_power_and_was_not_measured_nothing_is_said() -> None:
+    every = resolve_targets(CATALOGUE.devices)
+    found = energies(_MODEL, every, predict([_MODEL], every))
+    unknown, known = 0, 0
+    for target, value in zip(every, found, strict=True):
+        device = target.device
+        measured = board_watts(device) is not None or run_watts(device) is not None
+        stated = is_card(device) and rated_watts(device) is not None
+        if not (measured or stated or usual_point(device)):
+            assert value is None, device.id
+            unknown += device.family in {
+                Family.MOBILE_CPU,
+                Family.MOBILE_GPU,
+                Family.NPU,
+                Family.CPU,
+            }
+        known += value is not None
+    # Phones, NPUs and PCs among them; a stated power of a processor is none.
+    assert unknown > 300
+    assert known > 100
+    assert energy("core-i5-12400") is None
+    assert energy("snapdragon-8-gen-3-npu") is None
+    assert energy("hailo-8") is None

@@ -8,8 +8,8 @@ from predictor.core.errors import CancelledError, HostError
 from predictor.core.metrics import COMPUTED_HERE, Family
 from predictor.core.progress import CancelToken
 from predictor.core.records import Cluster, Device, MeasuredRate, SustainedRates
-from predictor.devices import self_test
-from predictor.devices.self_test import run_self_test, with_measured_rates
+from predictor.probing import self_test
+from predictor.probing.self_test import run_self_test, with_measured_rates
 
 pytestmark = pytest.mark.slow
 
@@ -25,10 +25,11 @@ BARE = Device(
 
 
 def test_the_child_process_measures_both_rates():
-    result = run_self_test(seconds_per_rate=0.02)
+    result = run_self_test(cores=2, seconds_per_rate=0.02)
     # Wide enough for any machine: an old board copies 1 GB/s, a server 1 TB/s.
     assert 0.1 < result.copy_gbps < 10_000
-    assert 1e-5 < result.gemm_tflops < 1000
+    assert 1e-5 < result.product_tflops < 1000
+    assert 1e-5 < result.all_cores_tflops < 1000
 
 
 def test_modules_in_the_current_folder_are_not_imported(
@@ -65,10 +66,15 @@ def test_a_child_without_a_result_is_an_error_of_the_host(monkeypatch: pytest.Mo
 
 
 def test_measured_rates_are_added_with_their_day():
-    device = with_measured_rates(BARE, SustainedRates(12.500123, 0.25, DAY))
+    device = with_measured_rates(BARE, SustainedRates(12.500123, 0.25, 0.45, DAY))
     assert device.metric("dram_bw_gbps") == 12.5  # as many digits as mean something
     assert device.metric("fp32_tflops") == 0.5  # of both cores
-    assert device.measured["fp32_tflops"] == MeasuredRate(0.5, device.sources["fp32_tflops"])
+    assert device.measured["fp32_tflops"].value == 0.45
+    assert device.measured["core_fp32_tflops"] == MeasuredRate(
+        0.25,
+        "measured on this machine, 2026-01-31: FP32 matrix product of ONNX Runtime, one core, "
+        "sustained",
+    )
     assert device.sources["dram_bw_gbps"] == (
         "measured on this machine, 2026-01-31: copy of a large array, sustained"
     )
@@ -84,7 +90,7 @@ def test_a_stated_rate_is_not_replaced_by_a_measured_one():
         metrics={"dram_bw_gbps": 68},
         sources={"dram_bw_gbps": "datasheet"},
     )
-    device = with_measured_rates(stated, SustainedRates(12.5, 0.25, DAY))
+    device = with_measured_rates(stated, SustainedRates(12.5, 0.25, 0.45, DAY))
     assert device.metric("dram_bw_gbps") == 68
     assert device.sources["dram_bw_gbps"] == "datasheet"
     assert device.metric("fp32_tflops") == 0.25
@@ -93,7 +99,7 @@ def test_a_stated_rate_is_not_replaced_by_a_measured_one():
 
 def test_a_rate_that_was_computed_from_the_cores_gives_way_to_a_measured_one():
     computed = replace(BARE, metrics={"fp32_tflops": 0.9}, sources={"fp32_tflops": COMPUTED_HERE})
-    device = with_measured_rates(computed, SustainedRates(12.5, 0.25, DAY))
+    device = with_measured_rates(computed, SustainedRates(12.5, 0.25, 0.45, DAY))
     assert device.metric("fp32_tflops") == 0.25
     assert device.sources["fp32_tflops"].startswith("measured on this machine")
 
@@ -104,6 +110,7 @@ def test_small_cores_count_as_what_they_are_worth():
         Cluster(name="little", cores=4, clock_mhz=1200.0, fp32_au_per_core=4),
     )
     device = with_measured_rates(
-        replace(BARE, metrics={"core_count": 8}, clusters=clusters), SustainedRates(12.5, 0.1, DAY)
+        replace(BARE, metrics={"core_count": 8}, clusters=clusters),
+        SustainedRates(12.5, 0.1, 0.5, DAY),
     )
     assert device.metric("fp32_tflops") == 0.5  # four of 0.1 and four of a quarter of that
