@@ -57,7 +57,7 @@ def show(view: CompareView, rows: list[PredictionRow]) -> None:
 
 def draw(view: CompareView) -> None:
     """Wait for the chart, which follows the table and is painted in later turns."""
-    while view._chart_turn.is_waiting or view._paint_turn.is_waiting:
+    while view._chart_turn.is_waiting or not view.chart.updatesEnabled():
         QGuiApplication.processEvents()
 
 
