@@ -16,7 +16,7 @@ from ctm_gui.loads.fields_view import (
 from ctm_gui.widgets.basic import combo_box
 from predictor.core.records import Precision
 from predictor.core.runtimes import offered, runtime_of
-from predictor.services.generation.records import RUNTIME_NAMES, WEIGHT_FORMATS
+from predictor.services.generation.choices import RUNTIME_NAMES, WEIGHT_FORMATS
 from predictor.services.loads.load_file import ARRIVALS, BATCHINGS, DYNAMIC, LANGUAGE_KEYS
 from predictor.services.loads.records import AUTO, Box
 
