@@ -1,8 +1,8 @@
 """How long the window takes from the start of its process until it can be used.
 
-The limit is 1.25 times a bare window of PySide6 with a pyqtgraph plot, started in turns with ours in
-this run, so that what else the machine does weighs on both. Each start is a process of its own with
-an empty store and no settings; without a display Qt draws offscreen.
+The limit is 1.25 times a bare window of PySide6 with a pyqtgraph plot, started in turns with ours
+in this run, so that what else the machine does weighs on both. Each start is a process of its own
+with an empty store and no settings; without a display Qt draws offscreen.
 """
 
 from __future__ import annotations
