@@ -142,13 +142,13 @@ class Probed:
 
 def this_device(kept: Kept) -> Device:
     """Return this machine with its rates; measured once."""
-    known = kept.document("device")
-    if known is None:
+    document = kept.document("device")
+    if document is None:
         machine = describe_this_machine()
         rates = run_self_test(machine.threads_in_use(0))
-        known = device_to_object(with_measured_rates(machine, rates), {})
-        kept.keep("device", known)
-    return device_from_object(known, "device").device
+        document = device_to_object(with_measured_rates(machine, rates), {})
+        kept.keep("device", document)
+    return device_from_object(document, "device").device
 
 
 def probe(

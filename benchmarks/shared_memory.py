@@ -28,16 +28,16 @@ _ROUNDS = 200
 
 
 def slowed(waiting: Floats) -> Floats:
-    """Return the time of units beside one another over that alone, [U].
+    """Return the time of units beside one another over that alone, [..., U].
 
     Args:
-        waiting: share of its time alone in which the traffic of a unit takes the memory, [U].
+        waiting: share of its time alone in which the traffic of a unit takes the memory, [..., U].
     """
     times = np.ones_like(waiting)
     for _ in range(_ROUNDS):
         shares = waiting / times
-        now = 1 + waiting * memory_growth(shares.sum() - shares)
-        times = (times + now) / 2
+        others = shares.sum(axis=-1, keepdims=True) - shares
+        times = (times + 1 + waiting * memory_growth(others)) / 2
     return times
 
 
@@ -45,17 +45,9 @@ def waiting_of(gpu: float, dla: float) -> Floats:
     """Return the shares of a GPU and a DLA that slow them down so, the nearest of a grid, [2]."""
     grid = np.linspace(0.005, 0.995, 199)
     pairs = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
-    misses = np.abs(np.log(slowed_pair(pairs) / (gpu, dla))).max(axis=1)
+    misses = np.abs(np.log(slowed(pairs) / (gpu, dla))).max(axis=1)
     nearest: Floats = pairs[int(np.argmin(misses))]
     return nearest
-
-
-def slowed_pair(waiting: Floats) -> Floats:
-    """Return :func:`slowed` of pairs of units, [..., 2]."""
-    times = np.ones_like(waiting)
-    for _ in range(_ROUNDS):
-        times = (times + 1 + waiting * memory_growth((waiting / times)[..., ::-1])) / 2
-    return times
 
 
 def main() -> None:

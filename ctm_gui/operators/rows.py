@@ -136,7 +136,7 @@ class OperatorSummary:
 
     @cached_property
     def search_texts(self) -> list[str]:
-        """What a search reads of each operator: its name and type, N texts."""
+        """Name and type of each operator in one text, which a search looks through, N of them."""
         return search_texts(self.table.names, self.table.op_types)
 
     def _time_by_bound(self, codes: IndexArray, types: int) -> FloatArray:

@@ -19,7 +19,7 @@ CHILDREN = {
     "--network-builder": "predictor.probing.networks.build",
     "--probe-runner": "predictor.probing.runner.command",
     "--rows-worker": "predictor.services.rows.worker",
-    "--self-test": "predictor.probing.self_test",
+    "--self-test": "predictor.probing.sustained_rates",
 }
 """Modules that run as child processes, by the argument with which a frozen program, which has no
 interpreter to run a module, starts itself as one of them."""

@@ -60,10 +60,13 @@ PRODUCT_SIZE = 1024
 """Rows and columns of the matrices whose product is measured on this machine."""
 
 MEASURED_PRODUCT = "FP32 matrix product of ONNX Runtime"
-"""What the source of an FP32 rate names that was measured so, beside the day."""
+"""Words in the source of an FP32 rate that was measured by a product of these matrices."""
 
 COMPUTED_HERE = "this machine: computed: clock x cores x lanes x 2"
 """Source of an FP32 rate that a measured one replaces: virtual machines may hide their clock."""
+
+NO_BANDWIDTH = "Memory bandwidth is not stated by the system; measure it."
+"""Note of this machine until its rates are measured."""
 
 METRICS: tuple[Metric, ...] = (
     Metric("clock_mhz", "Clock", "MHz", 1, 10_000, _C),
@@ -108,7 +111,7 @@ LAUNCH_US = Metric("launch_us", "Launch", "µs", 1e-3, 1e6, _C)
 CORE_FP32 = Metric("core_fp32_tflops", "FP32 peak of one core", "TFLOP/s", 1e-6, 1e4, _C)
 
 ONLY_MEASURED = (CORE_FP32, LAUNCH_US)
-"""What is measured and never stated."""
+"""Metrics that come of measurements alone: no datasheet states them."""
 
 MEASURABLE: dict[str, Metric] = {
     metric.name: metric

@@ -8,7 +8,7 @@ from typing import Final
 PERCENTILES: Final = (50, 90, 99)
 MEDIAN, P90, P99 = PERCENTILES
 ON_PROCESSOR: Final = "on the CPU instead"
-"""What becomes of operators that a runtime leaves to the processor, in its list's words."""
+"""Consequence for operators that the CPU runs because the runtime has no kernel of its own."""
 
 
 @dataclass(frozen=True, slots=True)

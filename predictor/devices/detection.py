@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from predictor.core.metrics import COMPUTED_HERE, Family
+from predictor.core.metrics import COMPUTED_HERE, NO_BANDWIDTH, Family
 from predictor.core.records import Cluster, Device
 from predictor.core.text import printable
 from predictor.core.units import GIB
@@ -23,7 +23,6 @@ from predictor.devices.host_fields import HostCores, host_cores
 from predictor.devices.inference import with_inferred
 from predictor.devices.peaks import derived_fp32_tflops
 
-NO_BANDWIDTH = "Memory bandwidth is not stated by the system; measure it."
 _UNKNOWN_LANES = "FMA units per core are not known for this processor model."
 _MOBILE_MACHINES = frozenset({"aarch64", "arm64", "armv7l", "armv8l"})
 # Arm cores of servers and desktops; the others are in phones and on boards.

@@ -142,7 +142,7 @@ class Estimate:
         context, contexts = self.operators.contexts(published, np.where(has_evidence, 1.0, CAUTION))
         exact = np.flatnonzero(deviations.nearness == _TARGET).tolist()
         class_chips = self._class_chips(classes, {*fits_by_place, *twins.tolist(), *exact})
-        user_networks = {place: user_fit.graphs for place, user_fit in fits_by_place.items()}
+        user_networks = {place: user_fit.networks for place, user_fit in fits_by_place.items()}
         sources = evidence_words(evidence, deviations, user_networks)
         rates, stated = self._rates(targets)
         unknowns = self._unknowns(published, stated, has_evidence)
@@ -297,9 +297,9 @@ class Estimate:
             one = Evidence(
                 keys=user_fit.keys,
                 level=user_fit.fit.mean[:1],
-                variance=np.array([SHAPE.network**2 / max(user_fit.graphs, 1)]),
+                variance=np.array([SHAPE.network**2 / max(user_fit.networks, 1)]),
                 shape=user_fit.fit.mean[None, 1:],
-                networks=np.array([user_fit.graphs]),
+                networks=np.array([user_fit.networks]),
                 scales=evidence.scales,
             )
             evidence = evidence.without(user_fit.keys).joined(one)
@@ -424,7 +424,7 @@ def _cases(
     cases = []
     for place, nearness in enumerate(deviations.nearness.tolist()):
         if place in user_fits:
-            networks = user_fits[place].graphs
+            networks = user_fits[place].networks
             cases.append(user_case(networks) if networks else CHIP)
         elif nearness == _TARGET:
             cases.append(_published_case(evidence, deviations, place))

@@ -101,12 +101,12 @@ class UserFit:
 
     Attributes:
         keys: of the target in the evidence.
-        graphs: number of measured networks; 0 where a matrix product alone stands for them.
+        networks: number of measured ones; 0 where a matrix product alone stands for them.
         fit: to them.
     """
 
     keys: Keys
-    graphs: int
+    networks: int
     fit: TargetFit
 
     @property

@@ -1,21 +1,17 @@
 """Rates that this machine sustains, measured in a child process: copies, FP32 matrix products.
 
 Measured values are lower than a datasheet's peaks and stay apart from them: their source says
-"measured on this machine" and the day. The product is ONNX Runtime's, whose speed is that of
-networks. A child process, so that its memory and threads go with it.
+"measured on this machine" and the day. A child process (:mod:`.sustained_rates`), so that its
+memory and threads go with it.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-
-import numpy as np
 
 from predictor.core.child_start import child_command, child_environment
 from predictor.core.errors import HostError
@@ -24,14 +20,12 @@ from predictor.core.metrics import (
     CORE_FP32,
     MEASURED_HERE,
     MEASURED_PRODUCT,
-    PRODUCT_SIZE,
+    NO_BANDWIDTH,
 )
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, MeasuredRate, SustainedRates
-from predictor.devices.detection import NO_BANDWIDTH
 from predictor.devices.peaks import fastest_cores
 
-COPY_MIB = 256
 SECONDS_PER_RATE = 0.4
 _TIME_LIMIT_S = 60.0
 _USUAL_S = 2  # both rates, and the start of their process
@@ -45,10 +39,7 @@ _THREADS = (
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-_FATAL = 4
 _RATES = ("copy_gbps", "product_tflops", "all_cores_tflops")
-# Coarser clocks do not resolve the time of one product.
-_FINE_S = 1e-3
 _ACTION = "try again when the machine is less busy"
 
 
@@ -126,44 +117,6 @@ def with_measured_rates(device: Device, result: SustainedRates) -> Device:
     )
 
 
-def measure_copy_bandwidth(seconds: float = SECONDS_PER_RATE) -> float:
-    """Return the bandwidth of the fastest copy of an array far larger than most caches, in GB/s.
-
-    One thread copies, as numpy does; many cores together may reach more.
-    """
-    # MiB to float32 elements: 2**20 / 4.
-    source = np.ones(COPY_MIB << 18, dtype=np.float32)
-    target = np.empty_like(source)
-    best = _fastest(lambda: np.copyto(target, source), seconds)
-    # Every byte is read once and written once.
-    return 2 * source.nbytes / best / 1e9
-
-
-def measure_product(seconds: float = SECONDS_PER_RATE, threads: int = 1) -> float:
-    """Return the FP32 rate of ONNX Runtime's fastest product of two matrices, in TFLOP/s.
-
-    A constant matrix is multiplied by, as in the layers of networks.
-
-    Args:
-        seconds: for which it is repeated.
-        threads: that multiply together.
-    """
-    # Not above: the parent needs neither.
-    import onnxruntime  # noqa: PLC0415
-
-    from predictor.probing.networks.product import product_model  # noqa: PLC0415
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.log_severity_level = _FATAL
-    session = onnxruntime.InferenceSession(
-        product_model(PRODUCT_SIZE), options, providers=["CPUExecutionProvider"]
-    )
-    inputs = {"left": np.ones((1, PRODUCT_SIZE, PRODUCT_SIZE), np.float32)}
-    best = _fastest(lambda: session.run(None, inputs), seconds, is_alone=threads == 1)
-    return 2 * PRODUCT_SIZE**3 / best / 1e12
-
-
 def _output(child: subprocess.Popen[str], cancel: CancelToken, progress: ProgressCallback) -> str:
     """Wait for the child's output, looking at ``cancel`` meanwhile."""
     start, seconds = time.monotonic(), -1
@@ -187,40 +140,3 @@ def _parsed(output: str) -> SustainedRates:
         return SustainedRates(**{name: float(values[name]) for name in _RATES}, day=day)
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise HostError("self-test", "its process gave no result", _ACTION) from error
-
-
-def _fastest(work: Callable[[], object], seconds: float, *, is_alone: bool = True) -> float:
-    """Repeat ``work`` for so long and at least three times; return its shortest time in seconds.
-
-    The time of a thread alone is the processor's, so that other programs count as little as can
-    be; the clock's where the resolution of the other one is too coarse, and of several threads.
-    """
-    fine = time.get_clock_info("process_time").resolution < _FINE_S
-    clock = time.process_time if fine and is_alone else time.perf_counter
-    work()  # touches the memory
-    best = float("inf")
-    end = time.perf_counter() + seconds
-    runs = 0
-    while runs < 3 or time.perf_counter() < end:
-        start = clock()
-        work()
-        best = min(best, clock() - start)
-        runs += 1
-    return best
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Measure each rate for the seconds in the arguments, with so many cores, and print JSON."""
-    seconds, cores = float(arguments[0]), int(arguments[1])
-    of_core = measure_product(seconds)
-    rates = {
-        "copy_gbps": measure_copy_bandwidth(seconds),
-        "product_tflops": of_core,
-        "all_cores_tflops": measure_product(seconds, cores) if cores > 1 else of_core,
-    }
-    sys.stdout.write(json.dumps(rates) + "\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -120,7 +120,7 @@ def test_ctrl_c_while_measuring_keeps_nothing_and_leaves_no_process(
 
     def measuring() -> list[psutil.Process]:
         children = parent.children(recursive=True)
-        return [c for c in children if "predictor.probing.self_test" in _command_line(c)]
+        return [c for c in children if "predictor.probing.sustained_rates" in _command_line(c)]
 
     while not measuring():
         assert time.monotonic() < deadline, "nothing is measured"

@@ -61,9 +61,11 @@ def measured_products(
     for device in devices.values():
         if device.id in has_networks or device.family not in CPUS:
             continue
-        for name, threads in ((CORE_FP32.name, 1), (_ALL_CORES, device.threads_in_use(0))):
+        # The core of a processor that has one is all its cores.
+        by_threads = {device.threads_in_use(0): _ALL_CORES, 1: CORE_FP32.name}
+        for threads, name in sorted(by_threads.items()):
             rate = device.measured.get(name)
-            if rate is not None and _is_product(rate) and (threads > 1 or name != _ALL_CORES):
+            if rate is not None and _is_product(rate):
                 latency_ms = _MACS * FLOPS_PER_MAC / (rate.value * _TERA) * 1e3
                 yield MeasuredProduct(
                     Target(device, replace(_RUNTIME, threads=threads)), latency_ms

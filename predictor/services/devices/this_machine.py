@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ from predictor.core.files import read_text, write_text
 from predictor.core.metrics import COMPUTED_HERE
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.core.records import Device, SustainedRates
+from predictor.probing import self_test
 from predictor.store.database import store_path
 
 _FILE: Final = "machine-rates.json"
@@ -49,7 +50,8 @@ class MachineRates:
             )
         except (LookupError, TypeError, ValueError):
             return None
-        counts = all(0 < rate < math.inf for rate in astuple(rates)[:-1])
+        numbers = rates.copy_gbps, rates.product_tflops, rates.all_cores_tflops
+        counts = all(0 < rate < math.inf for rate in numbers)
         return rates if counts else None
 
     def keep(self, machine: Device, rates: SustainedRates) -> None:
@@ -117,9 +119,7 @@ def measure_rates(
         HostError: the measurement fails.
         CancelledError: it was cancelled.
     """
-    from predictor.probing.self_test import run_self_test  # noqa: PLC0415 - NumPy, see below
-
-    rates = run_self_test(machine.threads_in_use(0), cancel=cancel, progress=progress)
+    rates = self_test.run_self_test(machine.threads_in_use(0), cancel=cancel, progress=progress)
     try:
         rates_file.keep(machine, rates)
     except HostError as error:
@@ -129,7 +129,7 @@ def measure_rates(
 
 def describe_this_machine() -> Device:
     """Return this machine as its system states it; nothing is measured."""
-    # Here and above: 20 ms and more that a start does not wait for.
+    # 20 ms and more that a start does not wait for.
     from predictor.devices.detection import detect_this_machine  # noqa: PLC0415
 
     return detect_this_machine()
@@ -173,8 +173,6 @@ def lacks_rates(device: Device) -> bool:
 
 def with_measured_rates(device: Device, rates: SustainedRates) -> Device:
     """Return this machine with rates; those that it states itself stay."""
-    from predictor.probing import self_test  # noqa: PLC0415
-
     return self_test.with_measured_rates(device, rates)
 
 

@@ -21,7 +21,7 @@ _FOUR_BITS: Final = "q4_k_m"
 _USEFUL: Final = 0.97  # of the utilisation before
 CostOf = Callable[[Stage, str], RunCost]
 Change = tuple[str, Stage, str]
-"""What to change in words, the stage with it, and the name of its unit."""
+"""A change of a stage: its name in words, the changed stage, and the name of the unit."""
 
 
 class Advisor:

@@ -22,7 +22,7 @@ from predictor.services.loads.answers import (
     UnitAnswer,
 )
 from predictor.services.loads.boxes import budget_watts
-from predictor.services.loads.costs import Evidence, RunCost, item_joules, watts_of
+from predictor.services.loads.costs import NO_EVIDENCE, Evidence, RunCost, item_joules, watts_of
 from predictor.services.loads.language import stage_costs
 from predictor.services.loads.limits import Limits
 from predictor.services.loads.models import Models, model_key
@@ -51,7 +51,7 @@ def carry(
     load: Load,
     box: Box,
     models: Models,
-    evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+    evidence: Evidence = NO_EVIDENCE,
     progress: ProgressCallback = no_progress,
 ) -> Answer:
     """Predict what a box does with a load.

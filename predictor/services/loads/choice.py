@@ -12,7 +12,7 @@ from predictor.devices.operating import default_clocks, power_modes
 from predictor.services.loads.answers import Candidate
 from predictor.services.loads.boxes import budget_watts
 from predictor.services.loads.carry import check_deadlines, check_units, costs_of
-from predictor.services.loads.costs import Evidence, RunCost, watts_of
+from predictor.services.loads.costs import NO_EVIDENCE, Evidence, RunCost, watts_of
 from predictor.services.loads.models import Models
 from predictor.services.loads.placement import Costs, best_assignment, rows_of, simulation_of
 from predictor.services.loads.records import Box, Load
@@ -65,7 +65,7 @@ def choose_box(
     load: Load,
     boxes: Sequence[Box],
     models: Models,
-    evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+    evidence: Evidence = NO_EVIDENCE,
     limit: int = 0,
     progress: ProgressCallback = no_progress,
 ) -> BoxChoice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,9 @@ class Evidence(NamedTuple):
     devices: Mapping[str, Device] = NO_DEVICES
     rates: Sequence[MeasuredRate] = ()
     probes: Sequence[DecodeProbe] = ()
+
+
+NO_EVIDENCE: Final = Evidence()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -153,7 +156,7 @@ def run_costs(
     stage: Stage,
     model: Model,
     places: Sequence[tuple[Box, Unit]],
-    evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+    evidence: Evidence = NO_EVIDENCE,
 ) -> list[RunCost]:
     """Predict a stage on units of boxes, all in one call of the engine.
 

@@ -12,13 +12,14 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from predictor.core.arrays import Bools, Floats
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Precision
+from predictor.core.run_facts import Unsupported
 from predictor.core.runtimes import CPUS
 from predictor.cost.columns import S_TO_MS, Columns, byte_ratios
 from predictor.cost.rates.facts import link_bandwidth, memory_bandwidth
@@ -26,7 +27,14 @@ from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPE_BITS
 from predictor.language.cards import shipped_links
-from predictor.services.loads.costs import Evidence, Fallback, RunCost, run_costs, target_of
+from predictor.services.loads.costs import (
+    NO_EVIDENCE,
+    Evidence,
+    Fallback,
+    RunCost,
+    run_costs,
+    target_of,
+)
 from predictor.services.loads.records import Box, Stage, Unit
 from predictor.services.prediction.explain import explanations
 from predictor.services.prediction.targets import supports
@@ -39,7 +47,7 @@ def run_costs_on(
     stage: Stage,
     model: Model,
     places: Sequence[tuple[Box, Unit]],
-    evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+    evidence: Evidence = NO_EVIDENCE,
 ) -> list[RunCost]:
     """Predict a stage on units of boxes with what its runtime leaves to their processors.
 
@@ -47,26 +55,35 @@ def run_costs_on(
     measured of the very model has all of it already, and a box without a processor pays nothing.
     """
     costs = run_costs(stage, model, places, evidence)
-    alike: dict[object, list[int]] = defaultdict(list)
-    for place, cost in enumerate(costs):
-        box, unit = places[place]
-        processor = _processor(box, unit) if _falls_back(cost) else None
-        if processor is not None:
+    alike: dict[object, list[tuple[int, _Falling]]] = defaultdict(list)
+    for place, ((box, unit), cost) in enumerate(zip(places, costs, strict=True)):
+        refused, processor = _left_out(cost), _processor(box, unit)
+        if refused is not None and processor is not None:
             # Modes and clocks of two devices have the same parts.
-            alike[target_of(stage, unit).id, processor.device.id].append(place)
+            key = target_of(stage, unit).id, processor.device.id
+            alike[key].append((place, _Falling(box, unit, processor, refused, cost)))
     for members in alike.values():
-        parted = _parted(stage, model, [places[k] for k in members], [costs[k] for k in members],
-                         evidence)  # fmt: skip
-        for place, cost in zip(members, parted, strict=True):
+        runs = [run for _, run in members]
+        for (place, _), cost in zip(members, _parted(stage, model, runs, evidence), strict=True):
             costs[place] = cost
     return costs
 
 
-def _falls_back(cost: RunCost) -> bool:
-    prediction = cost.prediction
-    refused = prediction.unsupported
+class _Falling(NamedTuple):
+    """A run on a unit that leaves operators to a processor, and its cost without that."""
+
+    box: Box
+    unit: Unit
+    processor: Unit
+    refused: Unsupported
+    cost: RunCost
+
+
+def _left_out(cost: RunCost) -> Unsupported | None:
+    """Return what a predicted run leaves to the processor; None for nothing."""
+    prediction, refused = cost.prediction, cost.prediction.unsupported
     is_predicted = prediction.latency_ms is not None and prediction.basis is not Basis.MEASURED
-    return refused is not None and refused.falls_back and is_predicted
+    return refused if refused is not None and refused.falls_back and is_predicted else None
 
 
 def _processor(box: Box, unit: Unit) -> Unit | None:
@@ -75,34 +92,28 @@ def _processor(box: Box, unit: Unit) -> Unit | None:
 
 
 def _parted(
-    stage: Stage,
-    model: Model,
-    places: Sequence[tuple[Box, Unit]],
-    costs: Sequence[RunCost],
-    evidence: Evidence,
+    stage: Stage, model: Model, runs: Sequence[_Falling], evidence: Evidence
 ) -> list[RunCost]:
     """Return costs of one target with their operators parted; as they are without a number.
 
     Args:
         stage: that falls back.
         model: of it.
-        places: boxes with devices alike, in whatever mode, and the unit.
-        costs: one a place.
+        runs: on devices alike, in whatever mode.
         evidence: the user's measurements.
     """
-    (box, unit), first, graph = places[0], costs[0].prediction, model.graph
-    refused, processor = first.unsupported, _processor(box, unit)
-    assert refused is not None and processor is not None  # noqa: S101, PT018 - it falls back
-    there = _on_processor(stage, processor, first.configuration.runtime)
-    on_processors = [(box, box.units[processor.name]) for box, _ in places]
-    there_costs = run_costs(there, model, on_processors, evidence)
+    _, unit, processor, refused, cost = runs[0]
+    first, graph = cost.prediction, model.graph
+    left = _on_processor(stage, processor, first.configuration.runtime)
+    on_processors = [(run.box, run.processor) for run in runs]
+    left_costs = run_costs(left, model, on_processors, evidence)
     of_unit = _operator_ms(stage, unit, model, first, evidence)
-    of_processor = _operator_ms(there, processor, model, there_costs[0].prediction, evidence)
+    of_processor = _operator_ms(left, processor, model, left_costs[0].prediction, evidence)
     if of_unit is None or of_processor is None:
-        return list(costs)
+        return [run.cost for run in runs]
     falls = falling(graph, frozenset(refused.types))
     through_memory_ms = _memory_ms(
-        graph, processor, there_costs[0].prediction.configuration.precision
+        graph, processor, left_costs[0].prediction.configuration.precision
     )
     part = float(np.maximum(of_processor, through_memory_ms)[falls].sum() / of_processor.sum())
     sizes = crossing_bytes(graph, falls, first.configuration.precision)
@@ -113,12 +124,12 @@ def _parted(
         transfers=len(sizes),
         transfer_bytes=float(sizes.sum()),
         transfer_ms=_transfer_ms(unit, sizes),
-        cost=there_costs[0],
+        cost=left_costs[0],
     )
     rest = 1 - float(of_unit[falls].sum() / of_unit.sum())
     return [
-        _with(replace(fallback, cost=_part(there_cost, part)), _part(cost, rest), unit.is_shared)
-        for cost, there_cost in zip(costs, there_costs, strict=True)
+        _with(replace(fallback, cost=_part(cost, part)), _part(run.cost, rest), unit.is_shared)
+        for run, cost in zip(runs, left_costs, strict=True)
     ]
 
 

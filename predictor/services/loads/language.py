@@ -26,6 +26,7 @@ from predictor.services.generation.generate import generate
 from predictor.services.generation.plans import Work, planned
 from predictor.services.generation.records import Generation, GenerationRequest
 from predictor.services.loads.costs import (
+    NO_EVIDENCE,
     Evidence,
     RunCost,
     deviation_of,
@@ -46,7 +47,7 @@ def stage_costs(
     stage: Stage,
     model: StageModel,
     places: Sequence[Place],
-    evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+    evidence: Evidence = NO_EVIDENCE,
 ) -> list[RunCost]:
     """Predict a stage on units of boxes, a network or a language model."""
     if not isinstance(model, LanguageModel):

@@ -18,7 +18,7 @@ from predictor.devices.operating import clock_domain, default_clocks, stated_clo
 from predictor.services.loads.answers import Answer, Candidate, LowestClock, Settings
 from predictor.services.loads.carry import carry, costs_of
 from predictor.services.loads.choice import ITEMS, bounded_by, in_modes
-from predictor.services.loads.costs import Evidence
+from predictor.services.loads.costs import NO_EVIDENCE, Evidence
 from predictor.services.loads.models import Models
 from predictor.services.loads.placement import Costs
 from predictor.services.loads.records import Box, Load, Unit
@@ -33,7 +33,7 @@ def carry_in_settings(
     load: Load,
     box: Box,
     models: Models,
-    evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+    evidence: Evidence = NO_EVIDENCE,
     progress: ProgressCallback = no_progress,
 ) -> Answer:
     """Predict what a box does with a load, and which of its modes and clocks keep it.
@@ -57,7 +57,7 @@ def settings_of(
     box: Box,
     units: Sequence[str],
     models: Models,
-    evidence: Evidence = Evidence(),  # noqa: B008 - immutable
+    evidence: Evidence = NO_EVIDENCE,
     progress: ProgressCallback = no_progress,
 ) -> Settings:
     """Return the modes and clocks of a box that keep a load.

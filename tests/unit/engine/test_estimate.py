@@ -720,7 +720,7 @@ def test_the_fit_to_own_measurements_starts_from_what_is_known() -> None:
     own = estimate.fitted(TARGET, [graph], plain * 3.0)
 
     expected = prior.measured(parts, plain * 3.0)
-    assert own.graphs == 1
+    assert own.networks == 1
     assert own.key == keys_of([TARGET]).targets()[0]
     assert own.fit.mean == pytest.approx(expected.mean, abs=1e-9)
     assert own.fit.covariance == pytest.approx(expected.covariance, abs=1e-9)

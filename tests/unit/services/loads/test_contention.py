@@ -102,7 +102,7 @@ def test_more_load_is_never_faster(
 
 def test_published_runs_beside_two_dlas_follow_from_those_beside_one() -> None:
     waiting = shared_memory.waiting_of(*shared_memory.BESIDE_ONE.values())
-    gpu, dla = shared_memory.slowed_pair(waiting)
+    gpu, dla = shared_memory.slowed(waiting)
     assert gpu == pytest.approx(1.13, abs=0.01)
     assert dla == pytest.approx(1.22, abs=0.01)
     gpu, dla, other = shared_memory.slowed(waiting[[0, 1, 1]])
