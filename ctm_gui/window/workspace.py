@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -257,7 +256,6 @@ class Workspace(QObject):
 
     def _release_memory(self) -> None:
         """Give back the memory of models that were closed: of large ones, or of all."""
-        gc.collect()  # columns and their grids refer to each other
         self.predictor.submit(
             lambda _: release_memory(), on_result=lambda _: None, on_error=self.messages.error
         )
