@@ -172,7 +172,7 @@ def _round() -> dict[str, float]:
     made: dict[str, float] = {}
     for part in PARTS:
         command = [sys.executable, "-m", "benchmarks.window_scenes", "--part", part]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         made |= json.loads(done.stdout.splitlines()[-1])
     return made
 
