@@ -42,9 +42,10 @@ def garbage_on_this_thread() -> Iterator[None]:
     """As in the program: workers never delete a widget."""
     gc.disable()
     yield
-    gc.enable()
+    # All that is left of the windows is frozen before a worker, too, may run the collector.
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,7 @@ def dropped() -> weakref.ref[Cycle]:
 def test_the_oldest_garbage_is_collected_when_the_oldest_objects_have_grown_by_a_quarter(
     garbage: GarbageTimer,
 ) -> None:
-    lasting = [[number] for number in range(10_000)]
+    lasting: list[object] = [[number] for number in range(10_000)]
 
     def collect() -> None:
         for _ in range(3):
