@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -31,7 +32,8 @@ _ROW_SIZE = QSize(0, 22)
 # Joined once: the view asks a thousand times before its first frame.
 _FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 _NAME_FLAGS = _FLAGS | Qt.ItemFlag.ItemIsUserCheckable
-_ANNOUNCED = 12  # changes in a turn
+_ANNOUNCED = 12  # changes at once
+_TURN_S = 0.005  # of more changes
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -296,7 +298,8 @@ class TargetsTreeModel(QAbstractItemModel):
     def _refresh(self, device_ids: frozenset[str], column: Column) -> None:
         """Announce that devices, and the groups that they are in, are others in a column.
 
-        Each change of neighbours costs the view a quarter of a millisecond: many come in turns.
+        Each change of neighbours costs the view a quarter of a millisecond, and more where many
+        groups are open: many come in turns.
         """
         changed = [
             nodes
@@ -305,22 +308,23 @@ class TargetsTreeModel(QAbstractItemModel):
                 nodes := [c for c in group.children if any(d.id in device_ids for d in c.devices())]
             )
         ]
-        parts = [changed[first:][:_ANNOUNCED] for first in range(0, len(changed), _ANNOUNCED)]
-        if len(parts) > 1:
-            in_turns(self._announcing(self._root, parts, column), self)
+        if len(changed) > _ANNOUNCED:
+            in_turns(self._announcing(self._root, changed, column), self)
         else:
             for nodes in changed:
                 self._announce(nodes, column)
 
     def _announcing(
-        self, root: _Node, parts: Sequence[Sequence[list[_Node]]], column: Column
+        self, root: _Node, changed: Sequence[Sequence[_Node]], column: Column
     ) -> Iterator[None]:
-        for part in parts:
+        until_s = time.perf_counter() + _TURN_S
+        for nodes in changed:
             if self._root is not root:
                 return  # its rows are announced as new ones
-            for nodes in part:
-                self._announce(nodes, column)
-            yield
+            self._announce(nodes, column)
+            if time.perf_counter() > until_s:
+                yield
+                until_s = time.perf_counter() + _TURN_S
 
     def _groups(self) -> Iterator[_Node]:
         stack = [self._root]
