@@ -42,7 +42,7 @@ from predictor.core.text import capitalised
 from predictor.presentation.wording import shown
 from predictor.services.choose.options import Wanted
 
-_MIN_WIDTHS_PX = {"device": 230, "how": 150, "mode": 110, "needs": 104}
+_MIN_WIDTHS_PX = {"device": 250, "how": 210, "mode": 110, "needs": 104}
 _FAMILIES = {
     Family.GPU: "GPUs",
     Family.CPU: "processors",

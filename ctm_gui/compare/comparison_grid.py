@@ -79,7 +79,9 @@ class ComparisonGrid(Grid):
     def needed_columns(self) -> dict[str, bool]:
         """Return for each column whether it has anything to say of these rows."""
         rows, context = self.data.examples, self.context
-        return {c.id: c.is_needed(rows, context) for c in columns_of(context.place)}
+        needed = {c.id: c.is_needed(rows, context) for c in columns_of(context.place)}
+        # The title names the only one, and the room is needed for what the numbers rest on.
+        return needed | {"model": len(self.data.models) != 1}
 
 
 def _marked(

@@ -71,6 +71,9 @@ class DifferenceView(QWidget):
         for box, chosen in zip((self.first_box, self.second_box), presenter.choice, strict=True):
             fill_box(box, labels, chosen if chosen < len(labels) else -1)
             box.setEnabled(len(labels) > 1)
+        # What came while another page was looked at.
+        if presenter.difference is not self._difference:
+            self.show_difference()
 
     def show_difference(self) -> None:
         """Show two models' operators, or say why there are none; targets may come part by part."""
@@ -129,7 +132,7 @@ class DifferenceView(QWidget):
             Qt.Orientation.Vertical, self.targets, operators, sizes=(240, 480), stretch=(0, 1)
         )
         self._stack = ContentOrMessage(parts)
-        vbox(self.summary, choices, (self._stack, 1), of=self, margins=0)
+        vbox(self.summary, choices, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
         first, second = self.first_box, self.second_box

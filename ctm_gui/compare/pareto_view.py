@@ -98,7 +98,7 @@ class ParetoView(QWidget):
         parts = splitter(
             Qt.Orientation.Horizontal, self.plot, self.table, sizes=(480, 520), stretch=(3, 2)
         )
-        vbox(self.summary, controls, (parts, 1), of=self, margins=0)
+        vbox(self.summary, controls, (parts, 1), of=self)
 
     def _connect(self) -> None:
         self.target_box.activated.connect(self._refresh)

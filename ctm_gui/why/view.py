@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtWidgets import QSplitter, QTabWidget, QWidget
+from PySide6.QtWidgets import QApplication, QSplitter, QTabWidget, QWidget
 
 from ctm_gui import settings as table
 from ctm_gui.attention.view import AttentionView
@@ -85,6 +85,20 @@ class WhyView(QWidget):
             self._graph.canvas.setFocus(Qt.FocusReason.ShortcutFocusReason)
         elif part in STRIP:
             self.strip.setCurrentIndex(STRIP.index(part))
+
+    def enter(self) -> None:
+        """Put the focus on the slowest operator, once it is there and unless it went elsewhere."""
+        table, focused = self._operators.table, QApplication.focusWidget()
+
+        def enter() -> None:
+            if self.isVisible() and QApplication.focusWidget() is focused:
+                table.setFocus(Qt.FocusReason.OtherFocusReason)
+
+        if table.isVisible():
+            enter()
+        else:
+            once = Qt.ConnectionType.SingleShotConnection
+            self._explanation.table_changed.connect(enter, once)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box of the graph, or of the strip with the focus."""
