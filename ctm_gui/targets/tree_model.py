@@ -69,6 +69,7 @@ class _Node:
     device: Device | None = None
     children: list[_Node] = field(default_factory=list)
     tip: str = ""
+    _ids: frozenset[str] | None = None
 
     @property
     def is_checkable(self) -> bool:
@@ -83,14 +84,23 @@ class _Node:
         return (node.device for node in self.device_nodes() if node.device is not None)
 
     def device_nodes(self) -> Iterator[_Node]:
-        if self.device is not None:
-            yield self
-        for child in self.children:
-            yield from child.device_nodes()
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.device is not None:
+                yield node
+            stack += reversed(node.children)
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Of its devices; they are asked for at each paint, when the tree is complete."""
+        if self._ids is None:
+            self._ids = frozenset(device.id for device in self.devices())
+        return self._ids
 
     def child(self, text: str) -> _Node:
         """Return the group of this name below, made where it is missing."""
-        for node in self.children:
+        for node in reversed(self.children):  # devices come sorted: the last one, nearly always
             if node.text == text and node.device is None:
                 return node
         node = _Node(text, self)
@@ -223,10 +233,10 @@ class TargetsTreeModel(QAbstractItemModel):
         return words.get(Qt.ItemDataRole(role))
 
     def _check_state(self, node: _Node) -> Qt.CheckState:
-        states = {self._selection.is_selected(device.id) for device in node.devices()}
-        if len(states) > 1:
+        checked = self._selection.count_selected(node.ids)
+        if 0 < checked < len(node.ids):
             return Qt.CheckState.PartiallyChecked
-        return Qt.CheckState.Checked if True in states else Qt.CheckState.Unchecked
+        return Qt.CheckState.Checked if checked else Qt.CheckState.Unchecked
 
     def _node(self, index: Index) -> _Node:
         node = index.internalPointer() if index.isValid() else None
@@ -305,7 +315,7 @@ class TargetsTreeModel(QAbstractItemModel):
             nodes
             for group in self._groups()
             if (
-                nodes := [c for c in group.children if any(d.id in device_ids for d in c.devices())]
+                nodes := [c for c in group.children if not device_ids.isdisjoint(c.ids)]
             )
         ]
         if len(changed) > _ANNOUNCED:
