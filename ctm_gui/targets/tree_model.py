@@ -69,7 +69,7 @@ class _Node:
     device: Device | None = None
     children: list[_Node] = field(default_factory=list)
     tip: str = ""
-    _ids: frozenset[str] | None = None
+    _ids: frozenset[str] | None = field(default=None, init=False)
 
     @property
     def is_checkable(self) -> bool:
@@ -314,9 +314,7 @@ class TargetsTreeModel(QAbstractItemModel):
         changed = [
             nodes
             for group in self._groups()
-            if (
-                nodes := [c for c in group.children if not device_ids.isdisjoint(c.ids)]
-            )
+            if (nodes := [c for c in group.children if not device_ids.isdisjoint(c.ids)])
         ]
         if len(changed) > _ANNOUNCED:
             in_turns(self._announcing(self._root, changed, column), self)
