@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QResizeEve
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.chart import (
+    SINGLE_ROW_PX,
     ChartLayout,
+    GroupBox,
     bars_share,
     budget_in_ms,
     is_budget_visible,
@@ -35,6 +38,7 @@ from ctm_gui.compare.chart_items import (
     paint_dot,
     paint_interval,
     paint_limit,
+    two_lines_px,
 )
 from ctm_gui.compare.words import details
 from ctm_gui.prediction.columns import ComparisonColumns, target_groups
@@ -56,6 +60,7 @@ _WIDEST_ROW = 1.1  # names of one length share their rows unevenly
 _BUDGET_TEXT_PX = 16
 _SWATCH_PX = 16
 _ENTRY_GAP_PX = 16
+_GROUP_GAP_PX = 6  # between names in two lines
 
 
 Entry = tuple[str, Callable[[QRectF], None]]
@@ -197,8 +202,9 @@ class LegendAxis(PaintedAxis):
         return marks
 
 
-_NAME_PX = (160, 370)
-_NAMES_SHARE = 0.4  # of a wide chart
+_NARROWEST_NAMES_PX = 160
+# Parts of the chart's width that names take at most, those beside their configuration more.
+_NAMES_SHARE, _ONE_LINE_SHARE = 0.4, 0.5
 _EXPORT_WIDTH_PX = 1100
 
 
@@ -246,7 +252,6 @@ class LatencyChart(QWidget):
         self._value_axis.setLabel(axis_title(layout.unit, has_tokens=has_tokens))
         self.setAccessibleDescription(f"{len(layout)} latencies; the table below says the same.")
         self._fit_names()
-        self.rows_plot.set_content_height(layout.height_px)
         self._set_range()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -347,21 +352,27 @@ class LatencyChart(QWidget):
             self._legend.fit()
 
     def _fit_names(self) -> None:
-        """Give the names the width that they need."""
+        """Give the names the width that they need; in a narrow chart they stand in two lines."""
         layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
-        gap = metrics.horizontalAdvance("mm")
-        single = len(layout.models) < 2
-        narrowest, widest_px = _NAME_PX
-        widest_px = max(widest_px, round(_NAMES_SHARE * self.width()))
-        widest = float(narrowest)
-        for group in layout.wordiest_groups():
-            name = metrics.horizontalAdvance(group.name)
-            detail = metrics.horizontalAdvance(group.detail) + gap if group.detail else 0.0
-            runs = chip_width(group, metrics) + detail
-            widest = max(widest, name + gap + runs if single else max(name, runs))
-        self._state.names_px = min(widest + gap, widest_px)
+        gap, single = metrics.horizontalAdvance("mm"), len(layout.models) < 2
+        words = [self._name_widths(group, metrics) for group in layout.wordiest_groups()]
+        one_line_px = max((name + gap + runs for name, runs in words), default=0.0) + gap
+        two_lines = max((max(widths) for widths in words), default=0.0) + gap
+        is_one_line = single and one_line_px <= _ONE_LINE_SHARE * self.width()
+        widest = one_line_px if is_one_line else min(two_lines, _NAMES_SHARE * self.width())
+        self._state.names_px = max(widest, _NARROWEST_NAMES_PX)
         self._names.setWidth(self._state.names_px)
+        row_px = SINGLE_ROW_PX if is_one_line else round(two_lines_px(metrics)) + _GROUP_GAP_PX
+        self._state.layout = replace(layout, single_px=row_px)
+        self.rows_plot.set_content_height(self._state.layout.height_px)
         self._legend.fit()
+
+    @staticmethod
+    def _name_widths(group: GroupBox, metrics: QFontMetricsF) -> tuple[float, float]:
+        """Return the widths of a target's name and of its configuration."""
+        gap = metrics.horizontalAdvance("mm")
+        detail = metrics.horizontalAdvance(group.detail) + gap if group.detail else 0.0
+        return metrics.horizontalAdvance(group.name), chip_width(group, metrics) + detail
 
     def _repaint(self) -> None:
         self._bars.refresh()

@@ -49,7 +49,7 @@ class ComparisonGrid(Grid):
         # Copies have these columns: names without their marks.
         super().__init__(len(data), [c for c in columns if has_tokens or c.key not in _OF_TOKENS])
         marked = list(map(self._marked, columns))
-        place = [column.key for column in columns].index("interval80") + 1
+        place = [column.key for column in columns].index("basis") + 1
         self.columns = (*marked[:place], self._surer(), *marked[place:])
 
     def search(self, words: str) -> BoolArray:

@@ -98,6 +98,7 @@ class DifferencePresenter(ComparisonFollower):
         self._chosen: tuple[int, int] | None = None
         self._matched: Mapping[int, Matched] = {}
         self.difference: ModelDifference | None = None
+        self.usual = (0, 1)  # the models until others are chosen
         self.message = NOTHING_YET
 
     @property
@@ -107,10 +108,10 @@ class DifferencePresenter(ComparisonFollower):
 
     @property
     def choice(self) -> tuple[int, int]:
-        """Indices of the two models; the first two where the chosen ones are gone."""
+        """Indices of the two models; the usual ones where the chosen ones are gone."""
         ids = [compared.entry_id for compared in self.models]
         if self._chosen is None or not set(self._chosen) <= set(ids):
-            return 0, 1
+            return self.usual if max(self.usual) < len(ids) else (0, 1)
         return ids.index(self._chosen[0]), ids.index(self._chosen[1])
 
     def set_comparison(self, comparison: Comparison) -> None:

@@ -129,7 +129,7 @@ class DifferenceView(QWidget):
             Qt.Orientation.Vertical, self.targets, operators, sizes=(240, 480), stretch=(0, 1)
         )
         self._stack = ContentOrMessage(parts)
-        vbox(self.summary, choices, (self._stack, 1), of=self, margins=0)
+        vbox(self.summary, choices, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
         first, second = self.first_box, self.second_box

@@ -14,25 +14,27 @@ _MODELS = 12  # more than these are not looked through
 _OPERATORS = 20_000
 
 
-def has_family(models: Sequence[Model]) -> bool:
-    """Return whether two of the models are of one family: fine-tuned, pruned, quantised, resized.
+def family_pair(models: Sequence[Model]) -> tuple[int, int] | None:
+    """Return the first two models of one family: fine-tuned, pruned, quantised, resized.
 
-    Large models are taken for one: to look would stall the window.
+    Large models are taken for one: to look would stall the window. None where no two are.
     """
     first = models[:_MODELS]
     if any(len(model.graph) > _OPERATORS for model in first):
-        return True
+        return 0, 1
     names: list[Counter[Hashable]] = [
         Counter(zip(m.graph.names, m.graph.op_types, strict=True)) for m in first
     ]
     macs: list[Counter[Hashable]] = [
         Counter(m.graph.macs[m.graph.macs > 0].tolist()) for m in first
     ]
-    return any(
-        _common(names[a], names[b], max) >= _NAMES_SHARE
-        or _common(macs[a], macs[b], min) >= _MACS_SHARE
+    pairs = (
+        (a, b)
         for a, b in combinations(range(len(first)), 2)
+        if _common(names[a], names[b], max) >= _NAMES_SHARE
+        or _common(macs[a], macs[b], min) >= _MACS_SHARE
     )
+    return next(pairs, None)
 
 
 def _common(

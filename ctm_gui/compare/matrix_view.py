@@ -29,7 +29,7 @@ class HeatDelegate(CellDelegate):
         super().paint(painter, option, index)
 
 
-_MIN_WIDTHS_PX = {"device": 120, "configuration": 90}
+_MIN_WIDTHS_PX = {"device": 200, "configuration": 130}
 # Under it a sentence would be cut: that of the current row stands below the table then.
 _SENTENCE_PX = 300
 
@@ -93,7 +93,7 @@ class MatrixView(QWidget):
             self.table.matches,
             self.table.copy_button,
         )
-        vbox(controls, self.summary, (self.table, 1), self.answer, of=self, margins=0)
+        vbox(controls, self.summary, (self.table, 1), self.answer, of=self)
 
     def _connect(self) -> None:
         self._options.budget_changed.connect(self._refresh)

@@ -188,7 +188,7 @@ class SweepView(QWidget):
         )
         self._stack = ContentOrMessage(plots, presenter.message)
         self.words = label(_LEGEND, "muted", name="Point of the sweep")
-        vbox(self.pair, (self._stack, 1), self.words, of=self, margins=0)
+        vbox(self.pair, (self._stack, 1), self.words, of=self)
         for plot in (self.batch_plot, self.threads_plot):
             plot.pointed.connect(lambda words: self.words.setText(words or _LEGEND))
         self.pair.choice_changed.connect(presenter.choose)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from ctm_gui.compare.difference import DifferencePresenter
 from ctm_gui.compare.difference_view import DifferenceView
-from ctm_gui.compare.families import has_family
+from ctm_gui.compare.families import family_pair
 from ctm_gui.compare.further import FurtherConfigurations
 from ctm_gui.compare.matrix import VariantsPresenter
 from ctm_gui.compare.matrix_view import MatrixView
@@ -80,7 +80,7 @@ class CompareTabs(QWidget):
         self._tokens = TokensAnswer()
         self._looked_at = False
         self._requested_page = CHART_PAGE
-        self._family: tuple[tuple[str, ...], bool] = ((), False)
+        self._family: tuple[tuple[str, ...], tuple[int, int] | None] = ((), None)
         self.chart = chart
         self.pages = _Pages()
         self.pages.addWidget(chart)
@@ -143,7 +143,7 @@ class CompareTabs(QWidget):
             CHART_PAGE: True,
             MATRIX_PAGE: several,
             PARETO_PAGE: several and any(s is not None for s in self._scores.of_all(models)),
-            DIFFERENCE_PAGE: several and self._are_variants,
+            DIFFERENCE_PAGE: several and self._variant_pair is not None,
             SWEEP_PAGE: bool(self._comparison.rows),
         }
         return tuple(name for page, name in enumerate(PAGES) if says[page] or page == self.index)
@@ -155,12 +155,12 @@ class CompareTabs(QWidget):
         return all(follower.settled for follower in followers)
 
     @property
-    def _are_variants(self) -> bool:
-        """Whether two of the models are of one family, looked up once for the same models."""
+    def _variant_pair(self) -> tuple[int, int] | None:
+        """Two of the models that are of one family, looked up once for the same models."""
         models = [compared.model for compared in self._comparison.models]
         fingerprints = tuple(model.graph.fingerprint for model in models)
         if fingerprints != self._family[0]:
-            self._family = fingerprints, has_family(models)
+            self._family = fingerprints, family_pair(models)
         return self._family[1]
 
     def show_comparison(self, comparison: Comparison, *, looked_at: bool) -> None:
@@ -169,6 +169,8 @@ class CompareTabs(QWidget):
         self.chart.show_missing(comparison.missing)
         self._sweep.set_comparison(comparison)
         self._variants.set_comparison(comparison)
+        if len(comparison.models) > 1:
+            self._difference.usual = self._variant_pair or (0, 1)
         self._difference.set_comparison(comparison)
         self._further.set_comparison(comparison)
         self._show_page()
@@ -187,6 +189,10 @@ class CompareTabs(QWidget):
             self._requested_page = page
             self._show_page()
             self.page_changed.emit(page)
+
+    def choose_model(self, entry_id: int) -> None:
+        """Show the sweep of a model of the shelf."""
+        self._sweep.choose_model(entry_id)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box of the page."""

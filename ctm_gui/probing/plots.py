@@ -113,7 +113,7 @@ class SamplesPlot(_Plot):
             self.plot([], [], pen=None, symbol=symbol, symbolSize=5, symbolPen=None)
             for symbol in _SYMBOLS
         ]
-        self._show_values(has_data=False)
+        self.plotItem.hide()  # axes without data say nothing
         follow_theme(self, options, self._draw)
 
     def show_trace(self, trace: SampleTrace) -> None:
@@ -122,12 +122,7 @@ class SamplesPlot(_Plot):
         blocks = [trace.points(number, MAX_POINTS) for number in range(1, len(_SYMBOLS) + 1)]
         for curve, points in zip(self._curves, blocks, strict=True):
             curve.setData(*points)
-        self._show_values(has_data=any(len(runs) for runs, _ in blocks))
-
-    def _show_values(self, *, has_data: bool) -> None:
-        """Number the axes; without data they would count from 0 to 1, which is no time."""
-        for side in ("left", "bottom"):
-            self.plotItem.getAxis(side).setStyle(showValues=has_data)
+        self.plotItem.setVisible(any(len(runs) for runs, _ in blocks))
 
     def paint_again(self) -> None:
         """Colour the blocks."""

@@ -459,3 +459,4 @@ class MainWindow(QMainWindow):
             self.show_page("compare")
         if self._central is not None and 0 <= row < len(entries):
             self._central.explanation.choose_model(entries[row].id)
+            self._central.compare_tabs.choose_model(entries[row].id)

@@ -214,6 +214,7 @@ def test_scores_are_typed_drawn_saved_and_remembered(
     turn_to(qtbot, compared, PARETO_PAGE)
     view = compared.central.compare_tabs.pareto
     assert "Type a score" in view.summary.text()
+    assert not view.plot.isVisible(), "axes without a point say nothing"
     type_score(qtbot, compared, 0, "71,5", "71.5")
     type_score(qtbot, compared, 1, "75.5 %", "75.5")
     qtbot.waitUntil(lambda: view.summary.text() == "2 on the front, 0 dominated")
@@ -326,6 +327,9 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
     assert view.words.text().startswith("Band: ")
     compared.options.set_unit(LatencyUnit.FPS)
     assert "FPS" in hover(view.batch_plot, 0)
+    for row in (1, 0):
+        compared.models_panel.set_current_row(row)
+    assert tabs._sweep.choice == (0, 0), "the model that is selected at the left"
 
 
 def hover(plot: SweepPlot, place: int) -> str:

@@ -10,12 +10,13 @@ from xml.etree import ElementTree as ET
 
 import pyqtgraph as pg
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication, QImage, QMouseEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QFontMetricsF, QGuiApplication, QImage, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 
 from ctm_gui.compare import chart_items
 from ctm_gui.compare.chart import SINGLE_ROW_PX, Bar
+from ctm_gui.compare.chart_items import NameAxis
 from ctm_gui.compare.view import CompareView
 from ctm_gui.prediction.columns import ComparisonColumns
 from ctm_gui.widgets.theme import DARK, LIGHT
@@ -541,3 +542,27 @@ def test_how_a_target_runs_stands_beside_its_name(view: CompareView) -> None:
     ] * 2
     places = [column(view, key) for key in ("runtime", "precision", "interval80")]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("width_px", "is_one_line"), [(1000, True), (480, False)])
+def test_a_narrow_chart_writes_how_a_target_runs_under_its_name(
+    qapp, view: CompareView, width_px: int, is_one_line: bool
+) -> None:
+    show(view, [make_row(f"a-device-with-a-long-name-{place}", 80.0) for place in range(3)])
+    view.chart.resize(width_px, 300)
+    qapp.processEvents()
+    state = view.chart._state
+    assert (state.layout.row_px == SINGLE_ROW_PX) is is_one_line
+    assert state.names_px <= (0.5 if is_one_line else 0.4) * width_px
+    rows_px = 3 * state.layout.row_px
+    assert view.chart.rows_plot._content_px == state.layout.height_px == rows_px
+
+
+def test_the_name_of_many_models_stays_in_view(view: CompareView) -> None:
+    state = view.chart._state
+    names, room = NameAxis(state), QRectF(0, -400, 200, 600)
+    part = names._in_view(room, QRectF(0, 0, 200, 300))
+    assert (part.top(), part.bottom()) == (0, 200)
+    low = names._in_view(room, QRectF(0, 190, 200, 300))
+    assert low.bottom() == 200
+    assert low.height() >= chart_items.two_lines_px(QFontMetricsF(state.font))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctm_gui.compare.families import has_family
+from ctm_gui.compare.families import family_pair
 from predictor.core.resources import resources_dir
 from predictor.services.models.ingestion import IngestionWorker
 
@@ -13,6 +13,6 @@ def test_a_network_is_of_one_family_with_itself_and_not_with_another() -> None:
         first, other = (
             worker.ingest(resources_dir() / "samples" / f"{name}.onnx") for name in names
         )
-    assert has_family([first, other, first])
-    assert not has_family([first, other])
-    assert not has_family([first])
+    assert family_pair([first, other, first]) == (0, 2)
+    assert family_pair([first, other]) is None
+    assert family_pair([first]) is None
