@@ -49,7 +49,7 @@ class ComparisonGrid(Grid):
         super().__init__(len(data), [c for c in columns if has_tokens or c.key not in _OF_TOKENS])
         # No column may hold the grid: it would stay until the garbage is collected.
         marked = [_marked(column, data, context, more or {}) for column in columns]
-        place = [column.key for column in columns].index("interval80") + 1
+        place = [column.key for column in columns].index("basis") + 1
         self.columns = (*marked[:place], _surer(data.rows), *marked[place:])
 
     def search(self, words: str) -> BoolArray:

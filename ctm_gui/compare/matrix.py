@@ -263,7 +263,7 @@ class CellValue(StrEnum):
 _FIRST_COLUMNS = 2  # before those of the models
 # At twice or half of the baseline's latency a change has its full colour.
 _FULL_CHANGE_LOG2 = 1.0
-_TITLE_LETTERS = 12
+_TITLE_LETTERS = 16
 FASTEST_MARK, BASELINE_MARK = "✓ ", "● "
 
 

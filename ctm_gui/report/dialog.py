@@ -25,7 +25,17 @@ from ctm_gui.report.presenter import ReportPresenter, ReportSubject
 from ctm_gui.report.preview import PagePreview
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.widgets.base_dialog import BaseDialog
-from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, hbox, label, named, vbox
+from ctm_gui.widgets.basic import (
+    STRETCH,
+    button,
+    combo_box,
+    fill,
+    hbox,
+    label,
+    named,
+    scrolled,
+    vbox,
+)
 from ctm_gui.widgets.fields import line_edit
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import HostError
@@ -173,7 +183,11 @@ class ReportDialog(BaseDialog):
             grid.addWidget(named(words, field), row, 0)
             grid.addWidget(field, row, 1)
         self.words.setMinimumWidth(_LEFT_PX)
-        left = vbox(sections, appendices, paper, STRETCH, self.words)
+        choices = QWidget()
+        vbox(sections, appendices, paper, STRETCH, self.words, of=choices, margins=0)
+        left = scrolled(choices, "Choices")
+        bar_px = left.verticalScrollBar().sizeHint().width()
+        left.setFixedWidth(choices.minimumSizeHint().width() + bar_px)
         zooming = (self.zoom_out_button, self.zoom_in_button, self.fit_button)
         right = vbox((self.preview, 1), hbox((self.page_words, 1), *zooming))
         closing = (self.save_button, self.print_button, self.close_button)

@@ -133,7 +133,6 @@ class WhyView(QWidget):
         self.larger_button = tool_button("&Larger", "Give the strip the room of the graph.")
         self.larger_button.setCheckable(True)
         self.strip.setCornerWidget(self.larger_button)
-        self.strip.setMinimumHeight(190)
         for part, setting in self._splitters:
             part.restoreState(QByteArray(self._settings.get(setting)))
 
@@ -214,6 +213,13 @@ class WhyView(QWidget):
 
     def _show_subject(self) -> None:
         explanation, subject = self._explanation, None
+        explained, (in_table, _) = (
+            explanation.explained,
+            self._filled.get(self._operators, (None, "")),
+        )
+        if explained is not None and in_table is not explained:
+            # The table fills the bars too, once it is looked at.
+            self._operators.strip.show_times(explained.operators.type_times)
         if explanation.explained is not None and explanation.explained.table.names:
             subject = subject_of(
                 explanation.explained,

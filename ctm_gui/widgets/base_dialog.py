@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 
@@ -31,7 +31,8 @@ class BaseDialog(QDialog):
         else:
             self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if size_px is not None:
-            self.resize(*size_px)
+            # With large text the screen may have less room.
+            self.resize(QSize(*size_px).boundedTo(self.screen().availableSize()))
 
     def make_buttons(
         self, words: str, kind: QDialogButtonBox.StandardButton = QDialogButtonBox.StandardButton.Ok

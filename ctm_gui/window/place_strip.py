@@ -84,5 +84,5 @@ class PageStrip(QTabBar):
         for place, name in enumerate(self._ids):
             action = self._actions[name]
             keys = action.shortcut().toString(action.shortcut().SequenceFormat.NativeText)
-            self.addTab(action.iconText())
+            self.addTab(action.iconText().partition(" (")[0])
             self.setTabToolTip(place, f"{action.toolTip()} ({keys})" if keys else action.toolTip())

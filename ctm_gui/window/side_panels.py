@@ -12,7 +12,7 @@ from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.window.pages import Page
 
 # Under it a form or a long table beside the panels would be cut off; both need less than this.
-_NARROW_PX = 1200
+_NARROW_PX = 1300
 # Under it the names of targets and their number are cut.
 _MIN_PANELS_PX = 270
 # What the window has beside and around its views: places, menus, strip, status.
