@@ -288,7 +288,7 @@ class MainWindow(QMainWindow):
         self._panels = Panels(self.models_panel, self.targets_panel)
         self._panels.setSizes([320, 420])
         self.side_panels: SidePanels = SidePanels(
-            self._panels, self.tabs, self.pages, self.actions_by_id["side_bar"]
+            self._panels, self.tabs, self.places, self.pages, self.actions_by_id["side_bar"]
         )
         self.noticed = Noticed(self.places)
         self._centre = splitter(down, self.noticed, self.message_list, sizes=(640, 160))
