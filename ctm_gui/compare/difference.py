@@ -154,7 +154,7 @@ class DifferencePresenter(ComparisonFollower):
             self._show(None, NOTHING_YET)
             return
         if self.difference is None:
-            self._show(None, WORKING)
+            self.message = WORKING
         self._work_out(partial(_find, self._comparison, self.choice, self._matched))
 
     def _let_go(self) -> None:

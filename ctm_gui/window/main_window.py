@@ -171,6 +171,8 @@ class MainWindow(QMainWindow):
         stack = self._steps.activeStack()
         if page := page_of(stack, redo=redo):
             self.show_page(page)
+        text = f"Done again: {stack.redoText()}" if redo else f"Taken back: {stack.undoText()}"
+        self.workspace.messages.info(text)  # before what the step itself says
         (stack.redo if redo else stack.undo)()
 
     def copy(self) -> None:
