@@ -275,7 +275,8 @@ class BarPainter:
     def _clear(self, painter: QPainter, bar: Bar, row: QRectF, x: float, width: float) -> None:
         """Clear the row where words go: the budget line would cross them out."""
         if bar.row not in self._state.selected:
-            under = QRectF(x, row.top(), width, row.height())
+            # The frame of the current row stays.
+            under = QRectF(x, row.top() + 1, width, row.height() - 2)
             painter.fillRect(under, QColor(self._state.theme.surface))
 
     def _badges(self, painter: QPainter, bar: Bar, row: QRectF, x: float) -> None:
@@ -287,6 +288,7 @@ class BarPainter:
             frame = QRectF(x, row.center().y() - BADGE_PX / 2, width, BADGE_PX)
             if frame.right() > row.right():
                 return
+            self._clear(painter, bar, row, x, width)
             paint_badge(painter, frame, badge, state.theme, font)
             x = frame.right()
         painter.setFont(state.font)
@@ -295,6 +297,7 @@ class BarPainter:
         if bar.doubt and room > _MIN_DOUBT_PX:
             metrics = QFontMetricsF(state.font)
             text = metrics.elidedText(bar.doubt, Qt.TextElideMode.ElideRight, room)
+            self._clear(painter, bar, row, x, metrics.horizontalAdvance(text))
             painter.setPen(QColor(state.theme.muted))
             painter.drawText(
                 QRectF(x, row.top(), room, row.height()), Qt.AlignmentFlag.AlignVCenter, text

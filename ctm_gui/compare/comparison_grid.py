@@ -18,7 +18,7 @@ from predictor.presentation.wording import plain_number, runtime_text, shown
 
 SURER = "surer"  # key of the column that leads to a measurement
 OPENED, CLOSED = "▾", "▸"
-_SURER_WORDS = "Make it surer…"
+_SURER_WORDS = "Make It Surer…"
 _SURE_SPAN = 1.3  # upper over lower end of an interval that no measurement has to narrow
 _OF_TOKENS = ("tokens", "tokens80", "first")  # columns that language models alone fill
 # Columns whose order turns round between a time and a rate.

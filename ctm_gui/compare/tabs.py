@@ -7,8 +7,8 @@ from functools import cached_property
 from operator import is_
 from typing import TypeVar
 
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ctm_gui.compare.difference import DifferencePresenter
 from ctm_gui.compare.difference_view import DifferenceView
@@ -23,6 +23,7 @@ from ctm_gui.compare.tokens import TokensAnswer, tokens_answer
 from ctm_gui.compare.view import CompareView
 from ctm_gui.language.state import LanguageResults
 from ctm_gui.prediction.comparison import Comparison
+from ctm_gui.widgets.basic import CurrentPages
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.view_options import ViewOptions
 
@@ -32,14 +33,6 @@ _OF_SEVERAL = (MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE)  # pages that need two
 
 Page = CompareView | MatrixView | ParetoView | DifferenceView | SweepView
 P = TypeVar("P", bound=QWidget)
-
-
-class _Pages(QStackedWidget):
-    """Pages of which the one that is shown alone has a say in the least size."""
-
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        current = self.currentWidget()
-        return super().minimumSizeHint() if current is None else current.minimumSizeHint()
 
 
 class CompareTabs(QWidget):
@@ -82,7 +75,7 @@ class CompareTabs(QWidget):
         self._looked_at = False
         self._requested_page = CHART_PAGE
         self.chart = chart
-        self.pages = _Pages()
+        self.pages = CurrentPages()
         self.pages.addWidget(chart)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -198,7 +191,6 @@ class CompareTabs(QWidget):
     def _show_page(self) -> None:
         page = self.page
         self.pages.setCurrentWidget(page)
-        self.pages.updateGeometry()
         self.offered_changed.emit()
         for presenter, kinds in (
             (self._variants, MatrixView | ParetoView),

@@ -397,6 +397,6 @@ def test_a_device_is_a_row_whose_further_configurations_open_under_it_and_take_i
 def test_an_uncertain_row_leads_to_the_wizard(qtbot: QtBot, compared: MainWindow) -> None:
     view = compared.central.compare_view
     index = cell(view.table, 0, "surer")
-    assert index.data() == "Make it surer…"
+    assert index.data() == "Make It Surer…"
     with qtbot.waitSignal(compared.probing_requested):
         view.table.clicked.emit(index)
