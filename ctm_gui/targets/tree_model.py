@@ -311,9 +311,7 @@ class TargetsTreeModel(QAbstractItemModel):
         changed = [
             nodes
             for group in self._groups()
-            if (
-                nodes := [c for c in group.children if not device_ids.isdisjoint(c.ids)]
-            )
+            if (nodes := [c for c in group.children if not device_ids.isdisjoint(c.ids)])
         ]
         parts = [changed[first:][:_ANNOUNCED] for first in range(0, len(changed), _ANNOUNCED)]
         if len(parts) > 1:
