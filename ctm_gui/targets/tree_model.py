@@ -67,7 +67,7 @@ class _Node:
     device: Device | None = None
     children: list[_Node] = field(default_factory=list)
     tip: str = ""
-    _ids: frozenset[str] | None = None
+    _ids: frozenset[str] | None = field(default=None, init=False)
 
     @property
     def is_checkable(self) -> bool:
