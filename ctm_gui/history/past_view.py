@@ -31,7 +31,7 @@ _BOX_PX = 180
 _LETTERS = 7  # of a choice in a closed box, at least; its list shows all of it
 # At 1024 pixels the time of a prediction is in view.
 _MIN_WIDTHS_PX = {
-    "model": 145, "device": 190, "configuration": 200, TAGS: 90, "note": 110
+    "model": 162, "device": 182, "configuration": 200, TAGS: 90, "note": 110
 }  # fmt: skip
 
 

@@ -82,7 +82,8 @@ class ViewsRoom(QScrollArea):
         screen = self.screen().availableSize()
         width, height = min(screen.width(), _MIN_WINDOW_PX), screen.height()
         room = QSize(width - _FRAME_PX[0], height - _FRAME_PX[1])
-        return self._views.minimumSizeHint().boundedTo(room)
+        # The style sheet's border takes a pixel at each side.
+        return (self._views.minimumSizeHint() + QSize(2, 2)).boundedTo(room)
 
     def sizeHint(self) -> QSize:
         """Return what the views would like."""
