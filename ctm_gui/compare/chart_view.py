@@ -15,6 +15,8 @@ from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QResizeEve
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.chart import (
+    GROUP_GAP_PX,
+    ROW_PX,
     SINGLE_ROW_PX,
     ChartLayout,
     GroupBox,
@@ -60,7 +62,7 @@ _WIDEST_ROW = 1.1  # names of one length share their rows unevenly
 _BUDGET_TEXT_PX = 16
 _SWATCH_PX = 16
 _ENTRY_GAP_PX = 16
-_GROUP_GAP_PX = 6  # between names in two lines
+_NAMES_GAP_PX = 6  # between names in two lines
 
 
 Entry = tuple[str, Callable[[QRectF], None]]
@@ -204,7 +206,7 @@ class LegendAxis(PaintedAxis):
 
 _NARROWEST_NAMES_PX = 160
 # Parts of the chart's width that names take at most, those beside their configuration more.
-_NAMES_SHARE, _ONE_LINE_SHARE = 0.4, 0.5
+_NAMES_SHARE, _ONE_LINE_SHARE = 0.43, 0.5
 _EXPORT_WIDTH_PX = 1100
 
 
@@ -357,16 +359,19 @@ class LatencyChart(QWidget):
     def _fit_names(self) -> None:
         """Give the names the width that they need; in a narrow chart they stand in two lines."""
         layout, metrics = self.state.layout, QFontMetricsF(self.state.font)
-        gap, single = metrics.horizontalAdvance("mm"), len(layout.models) < 2
+        gap, sizes = metrics.horizontalAdvance("mm"), layout.sizes
         words = [self._name_widths(group, metrics) for group in layout.wordiest_groups()]
         one_line_px = max((name + gap + runs for name, runs in words), default=0.0) + gap
         two_lines = max((max(widths) for widths in words), default=0.0) + gap
-        is_one_line = single and one_line_px <= _ONE_LINE_SHARE * self.width()
+        is_one_line = sizes.max(initial=1) == 1 and one_line_px <= _ONE_LINE_SHARE * self.width()
         widest = one_line_px if is_one_line else min(two_lines, _NAMES_SHARE * self.width())
         self.state.names_px = max(widest, _NARROWEST_NAMES_PX)
         self._names.setWidth(self.state.names_px)
-        row_px = SINGLE_ROW_PX if is_one_line else round(two_lines_px(metrics)) + _GROUP_GAP_PX
-        self.state.layout = replace(layout, single_px=row_px)
+        least_px = SINGLE_ROW_PX if is_one_line else round(two_lines_px(metrics)) + _NAMES_GAP_PX
+        # The rows of a target are as high as its name and configuration.
+        fewest = int(sizes.min()) if sizes.size else 1
+        gap_px = max(GROUP_GAP_PX, least_px - fewest * ROW_PX)
+        self.state.layout = replace(layout, single_px=least_px, gap_px=gap_px)
         self.rows_plot.set_content_height(self.state.layout.height_px)
         self._legend.fit()
 

@@ -142,7 +142,7 @@ class ProbingWizard(BaseDialog):
         coverage = CoveragePlot(self._options)
         yield
         self.plan_page = PlanPage(self.presenter.planner, coverage, self.presenter.watch)
-        yield from self._add(self.plan_page)
+        yield from self._add(self.plan_page, partial(scrolled, name="Plan"))
         self.names_page = NamesPage()
         yield from self._add(self.names_page)
         samples = SamplesPlot(self._options)
@@ -150,7 +150,7 @@ class ProbingWizard(BaseDialog):
         self.measure_page = MeasurePage(self.presenter.run, samples)
         yield from self._add(self.measure_page)
         self.result_page = ResultPage(self.presenter.shelf, self.presenter.tuning)
-        yield from self._add(self.result_page)
+        yield from self._add(self.result_page, partial(scrolled, name="Result"))
         self._connect()
         self.is_built = True
         self._on_page()

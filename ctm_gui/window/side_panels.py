@@ -86,7 +86,8 @@ class ViewsRoom(QScrollArea):
 
     def minimumSizeHint(self) -> QSize:
         """Return what the view needs, at most what the screen has, or a window of 900 pixels."""
-        return self._views.minimumSizeHint().boundedTo(narrow_room(self))
+        # The style sheet's border takes a pixel at each side.
+        return (self._views.minimumSizeHint() + QSize(2, 2)).boundedTo(narrow_room(self))
 
     def sizeHint(self) -> QSize:
         """Return what the views would like."""

@@ -15,7 +15,7 @@ from PySide6.QtGui import QFontMetricsF, QGuiApplication, QImage, QMouseEvent, Q
 from PySide6.QtTest import QTest
 
 from ctm_gui.compare import chart_items
-from ctm_gui.compare.chart import SINGLE_ROW_PX, Bar
+from ctm_gui.compare.chart import GROUP_GAP_PX, SINGLE_ROW_PX, Bar
 from ctm_gui.compare.chart_items import part_in_view
 from ctm_gui.compare.view import CompareView
 from ctm_gui.prediction.columns import ComparisonColumns
@@ -544,18 +544,24 @@ def test_how_a_target_runs_stands_beside_its_name(view: CompareView) -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize("models", [("one",) * 3, ("one", "one", "two")])
 @pytest.mark.parametrize(("width_px", "is_one_line"), [(1000, True), (480, False)])
 def test_a_narrow_chart_writes_how_a_target_runs_under_its_name(
-    qapp, view: CompareView, width_px: int, is_one_line: bool
+    qapp, view: CompareView, width_px: int, is_one_line: bool, models: tuple[str, ...]
 ) -> None:
-    show(view, [make_row(f"a-device-with-a-long-name-{place}", 80.0) for place in range(3)])
+    names = [f"a-device-with-a-long-name-{place}" for place in range(3)]
+    pairs = zip(names, models, strict=True)
+    show(view, [make_row(name, 80.0, model) for name, model in pairs])
     view.chart.resize(width_px, 300)
     qapp.processEvents()
     state = view.chart.state
-    assert (state.layout.row_px == SINGLE_ROW_PX) is is_one_line
-    assert state.names_px <= (0.5 if is_one_line else 0.4) * width_px
-    rows_px = 3 * state.layout.row_px
-    assert state.layout.height_px == rows_px
+    group_px = next(iter(state.layout.groups_between(0, 1))).height_px
+    assert (group_px == SINGLE_ROW_PX) is is_one_line
+    assert state.names_px <= (0.5 if is_one_line else 0.43) * width_px
+    assert state.layout.height_px == 3 * group_px
+    if len(set(models)) > 1:
+        show(view, [make_row(name, 80.0, model) for name in names for model in ("one", "two")])
+        assert state.layout.gap_px == GROUP_GAP_PX, "two bars have the height of two lines"
 
 
 def test_the_name_of_many_models_stays_in_view(qapp) -> None:
