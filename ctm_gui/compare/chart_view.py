@@ -367,11 +367,11 @@ class LatencyChart(QWidget):
         widest = one_line_px if is_one_line else min(two_lines, _NAMES_SHARE * self.width())
         self.state.names_px = max(widest, _NARROWEST_NAMES_PX)
         self._names.setWidth(self.state.names_px)
-        least_px = SINGLE_ROW_PX if is_one_line else round(two_lines_px(metrics)) + _NAMES_GAP_PX
+        row_px = SINGLE_ROW_PX if is_one_line else round(two_lines_px(metrics)) + _NAMES_GAP_PX
         # The rows of a target are as high as its name and configuration.
         fewest = int(sizes.min()) if sizes.size else 1
-        gap_px = max(GROUP_GAP_PX, least_px - fewest * ROW_PX)
-        self.state.layout = replace(layout, single_px=least_px, gap_px=gap_px)
+        gap_px = max(GROUP_GAP_PX, row_px - fewest * ROW_PX)
+        self.state.layout = replace(layout, single_px=row_px, gap_px=gap_px)
         self.rows_plot.set_content_height(self.state.layout.height_px)
         self._legend.fit()
 
