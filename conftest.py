@@ -97,7 +97,8 @@ def damaged_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the mark of tests that ``run.py test --fast`` leaves out."""
+    """Name the marks of tests that ``run.py test --fast`` leaves out, and of those that lead."""
+    config.addinivalue_line("markers", "long: a test of ten seconds and more")
     config.addinivalue_line(
         "markers", "slow: a file or test of units with seconds of work or of processes"
     )
@@ -127,12 +128,22 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Shuffle modules, and the tests in each: what a module shares is still made once."""
+    """Shuffle modules, and the tests in each: what a module shares is still made once.
+
+    The longest tests come first.
+    """
 
     def draw(name: str) -> float:
         return random.Random(f"{ORDER} {name}").random()  # noqa: S311 - no secret
 
-    items.sort(key=lambda item: (draw(item.nodeid.partition("::")[0]), draw(item.nodeid)))
+    items.sort(
+        key=lambda item: (
+            # With its process begun last, it would keep all others waiting at the end.
+            item.get_closest_marker("long") is None,
+            draw(item.nodeid.partition("::")[0]),
+            draw(item.nodeid),
+        )
+    )
 
 
 @pytest.hookimpl(trylast=True)

@@ -157,6 +157,8 @@ class DevicesGrid(Grid):
         """
         name, unit = split_unit(words)
         self._searched_for = name if unit else words
+        if not words.strip():  # as after each change of the library: the words are not read
+            return np.ones(len(self.rows), dtype=np.bool_)
         mask = search_mask(self.search_texts, words)
         product, is_named = 0, False
         for row, of in enumerate(self.rows):

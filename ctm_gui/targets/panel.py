@@ -213,11 +213,14 @@ class TargetsPanel(QWidget):
         return tree
 
     def _on_filter(self) -> None:
+        self._show_rows()
+        self._expand()
+
+    def _show_rows(self) -> None:
         self._is_filled = True
         checked_only = self.checked_only.isChecked()
         self.model.set_filter(self.search_box.text(), checked_only=checked_only)
-        self._nothing.setVisible(not self.model.visible_device_ids())
-        self._expand()
+        self._nothing.setHidden(self.model.has_devices)
 
     def _on_devices(self) -> None:
         """Show other devices; open groups stay open, and the place that was looked at."""
@@ -227,7 +230,7 @@ class TargetsPanel(QWidget):
             return
         place = self.tree.verticalScrollBar().value()
         closed = {path for path, index in self.model.groups() if not self.tree.isExpanded(index)}
-        self._on_filter()
+        self._show_rows()
         for path, index in self.model.groups():
             self.tree.setExpanded(index, path not in closed)
         self.tree.verticalScrollBar().setValue(place)

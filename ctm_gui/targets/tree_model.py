@@ -140,6 +140,11 @@ class TargetsTreeModel(QAbstractItemModel):
         self._root = self._build()
         self.endResetModel()
 
+    @property
+    def has_devices(self) -> bool:
+        """Whether the search leaves a device."""
+        return any(True for _ in self._root.device_nodes())
+
     def visible_device_ids(self) -> list[str]:
         """Return the ids of the devices that the search leaves."""
         return list(dict.fromkeys(device.id for device in self._root.devices()))

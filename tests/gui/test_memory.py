@@ -123,6 +123,7 @@ def test_a_childs_answer_is_nobodys_once_it_is_taken() -> None:
         child.kill()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's heap")
 def test_the_memory_of_a_large_model_comes_back() -> None:
     before, between, after = memory.measured("large", OPERATORS)

@@ -10,10 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 SEED = "852591"
 
 
+@pytest.mark.long
 def test_random_actions_raise_nothing() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.soak", "--minutes", "0.25", "--seed", SEED],
