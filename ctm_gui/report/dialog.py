@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPageLayout, QPageSize, QPainter
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import (
@@ -25,7 +25,18 @@ from ctm_gui.report.presenter import ReportPresenter, ReportSubject
 from ctm_gui.report.preview import PagePreview
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.widgets.base_dialog import BaseDialog
-from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, hbox, label, named, vbox
+from ctm_gui.widgets.basic import (
+    STRETCH,
+    button,
+    combo_box,
+    fill,
+    hbox,
+    holder,
+    label,
+    named,
+    scrolled,
+    vbox,
+)
 from ctm_gui.widgets.fields import line_edit
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import HostError
@@ -173,7 +184,11 @@ class ReportDialog(BaseDialog):
             grid.addWidget(named(words, field), row, 0)
             grid.addWidget(field, row, 1)
         self.words.setMinimumWidth(_LEFT_PX)
-        left = vbox(sections, appendices, paper, STRETCH, self.words)
+        choice = holder(sections, appendices, paper, STRETCH, self.words)
+        left = scrolled(choice, "Parts of the report")
+        left.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        bar = left.verticalScrollBar().sizeHint().width()
+        left.setFixedWidth(choice.minimumSizeHint().width() + bar)
         zooming = (self.zoom_out_button, self.zoom_in_button, self.fit_button)
         right = vbox((self.preview, 1), hbox((self.page_words, 1), *zooming))
         closing = (self.save_button, self.print_button, self.close_button)

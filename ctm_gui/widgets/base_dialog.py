@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 
@@ -12,7 +12,7 @@ class BaseDialog(QDialog):
     Args:
         title: of its window.
         parent: the widget that it belongs to.
-        size_px: its first width and height.
+        size_px: its first width and height, as far as the screen has them.
         is_retained: whether it is opened again; it can be maximised then.
     """
 
@@ -31,7 +31,7 @@ class BaseDialog(QDialog):
         else:
             self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if size_px is not None:
-            self.resize(*size_px)
+            self.resize(QSize(*size_px).boundedTo(self.screen().availableSize()))
 
     def make_buttons(
         self, words: str, kind: QDialogButtonBox.StandardButton = QDialogButtonBox.StandardButton.Ok
