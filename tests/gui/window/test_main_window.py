@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QApplication, QListWidget, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QFileDialog,
+    QListWidget,
+    QTableView,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
@@ -209,6 +216,23 @@ def test_settings_that_cannot_be_written_do_not_keep_the_window_open(
     qtbot.addWidget(window)
     assert window.close()
     assert "folder.ini" in workspace.messages.messages[-1].text
+
+
+def test_open_offers_models_of_any_format_and_language_models(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filters: list[str] = []
+    monkeypatch.setattr(
+        QFileDialog,
+        "getOpenFileNames",
+        lambda *arguments: (filters.append(arguments[-1]), ([], ""))[1],
+    )
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    window.show_page("language")
+    qtbot.keyClick(window, Qt.Key.Key_O, CONTROL)
+    first = filters[0].partition(";;")[0]
+    assert all(pattern in first for pattern in ("*.onnx", "*.tflite", "config.json", "*.gguf"))
 
 
 def test_recent_files_open_again(
