@@ -214,7 +214,8 @@ class ColourBars(PaintedAxis):
         painter.setPen(QColor(theme.muted))
         metrics = QFontMetricsF(self._state.font)
         below = QRectF(bar.left(), bar.bottom() + 2, bar.width(), metrics.height())
-        gap = metrics.horizontalAdvance("00.0 %  ") / max(bar.width(), 1.0)
+        widest = "−00.0 %  " if is_signed else "00.0 %  "
+        gap = metrics.horizontalAdvance(widest) / max(bar.width(), 1.0)
         marks = change_marks(scale[1], gap) if is_signed else share_marks(scale, gap)
         for mark, share in marks:
             _mark(painter, below, mark, percent(share, signed=is_signed))
@@ -235,7 +236,9 @@ def share_marks(scale: tuple[float, float], gap: float) -> list[tuple[float, flo
     for share in _ROUND:
         # The gradient is linear in colour and colours follow the root.
         place = math.sqrt((share - low) / (high - low)) if low < share < high else 0.0
-        if all(abs(place - other) >= gap for other, _ in marks):
+        # Those at the ends stand inside the bar.
+        centres = [min(max(other, gap / 2), 1 - gap / 2) for other, _ in marks]
+        if all(abs(place - other) >= gap for other in centres):
             marks.append((place, share))
     return sorted(marks)
 

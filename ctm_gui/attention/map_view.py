@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.attention.map import Cell, MapLayout
@@ -18,7 +18,7 @@ from ctm_gui.widgets.plots import RowPlot
 from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.view_options import ViewOptions
 
-_NAMES_PX = 230
+_NAMES_PX, _NAMES_SHARE = 230, 5  # at most, and as many times as wide is the plot
 _EXPORT_WIDTH_PX = 1200
 # Viewers of SVG smooth what they enlarge: a saved cell is made of this many pixels.
 _SAVED_CELL_PX = 16
@@ -42,7 +42,6 @@ class AttentionMap(QWidget):
         super().__init__()
         self._state = MapState(self.font(), options)
         self._names, self._metrics = RowNames(self._state), MetricNames(self._state)
-        self._names.setWidth(_NAMES_PX)
         self._bars = ColourBars(self._state)
         axes = {"left": self._names, "top": self._metrics, "bottom": self._bars}
         self.rows_plot = RowPlot(options, axes, self)
@@ -120,6 +119,10 @@ class AttentionMap(QWidget):
         copy.show_layout(layout)
         title = "Attention between operators and metrics"
         copy.rows_plot.save_rows(copy, layout.height_px, path, title)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._names.setWidth(min(_NAMES_PX, self.width() // _NAMES_SHARE))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows, Home, End and the page keys move the cursor; Enter activates its row."""

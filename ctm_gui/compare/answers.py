@@ -51,7 +51,8 @@ def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUn
         for model in range(min(len(columns.models), _MODELS_NAMED))
     ]
     if len(columns.models) > _MODELS_ANSWERED:
-        said = ["; ".join(_over_all(columns, budget_ms)), *(part.brief() for part in answers)]
+        counted = "; ".join(_over_all(columns, budget_ms))
+        said = [*filter(None, [counted]), *(part.brief() for part in answers)]
     else:
         said = [part.sentence() for part in answers]
     return "\n".join([*said, *dict.fromkeys(note for row in columns.rows for note in row.notes)])
@@ -301,9 +302,7 @@ def target_name(columns: ComparisonColumns, row: int) -> str:
 def _over_all(columns: ComparisonColumns, budget_ms: float | None) -> Iterator[str]:
     """Yield the parts of a sentence that counts over many models."""
     targets, models = plural(len(target_groups(columns)), "target"), len(columns.models)
-    if budget_ms is None:
-        yield f"{targets}, {models} models"
-    else:
+    if budget_ms is not None:
         count = int((columns.latency_ms[~columns.is_lower_limit] <= budget_ms).sum())
         budget = f"{number(budget_ms)} ms"
         yield f"{count} of {len(columns)} predictions meet {budget} ({models} models on {targets})"

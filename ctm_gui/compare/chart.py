@@ -93,6 +93,8 @@ class ChartLayout:
         limits: 1 for a lower limit, -1 for an upper one, else 0, int [M].
         budget: the budget in the unit; None where there is none, or where the rows have several
             batches and the unit is a rate, so that no single line stands for it.
+        single_px: height of a row where there is one model.
+        gap_px: between the rows of two targets where there are several models.
     """
 
     groups: TargetGroups
@@ -104,6 +106,8 @@ class ChartLayout:
     over: BoolArray
     limits: npt.NDArray[np.int64]
     budget: float | None
+    single_px: int = SINGLE_ROW_PX
+    gap_px: int = GROUP_GAP_PX
 
     def __len__(self) -> int:
         return self.groups.rows.size
@@ -116,7 +120,12 @@ class ChartLayout:
     @property
     def row_px(self) -> int:
         """Height of one bar's row."""
-        return ROW_PX if self._is_grouped else SINGLE_ROW_PX
+        return ROW_PX if self._is_grouped else self.single_px
+
+    @property
+    def sizes(self) -> IndexArray:
+        """Bars of each target, intp [T]."""
+        return np.diff(np.append(self.groups.starts, len(self)))
 
     @property
     def height_px(self) -> int:
@@ -210,7 +219,7 @@ class ChartLayout:
 
     @property
     def _gap_px(self) -> int:
-        return GROUP_GAP_PX if self._is_grouped else 0
+        return self.gap_px if self._is_grouped else 0
 
     @property
     def _group_tops(self) -> IndexArray:

@@ -309,6 +309,19 @@ def chip_width(group: GroupBox, metrics: QFontMetricsF) -> float:
     return metrics.horizontalAdvance(group.chip) + 2 * _CHIP_PADDING_PX + 2
 
 
+def two_lines_px(metrics: QFontMetricsF) -> float:
+    """Return the height that a target's name takes with its configuration under it."""
+    return 2 * metrics.height() + _CHIP_PADDING_PX
+
+
+def part_in_view(room: QRectF, view: QRectF, metrics: QFontMetricsF) -> QRectF:
+    """Return the part of a group's room that is in view, as high as its words at least."""
+    words_px = min(two_lines_px(metrics) + _CHIP_PADDING_PX, room.height())
+    top = min(max(room.top(), view.top()), room.bottom() - words_px)
+    bottom = max(min(room.bottom(), view.bottom()), top + words_px)
+    return QRectF(room.left(), top, room.width(), bottom - top)
+
+
 class NameAxis(PaintedAxis):
     """The targets' names on the left: the device, how it runs in a frame, the rest muted."""
 
@@ -321,13 +334,15 @@ class NameAxis(PaintedAxis):
         top, bottom = self.linkedView().viewRange()[1]
         painter.setClipRect(rect)
         painter.setFont(self._state.font)
+        metrics = QFontMetricsF(self._state.font)
         for group in self._state.layout.groups_between(top, bottom):
             y = rect.top() + group.top_px - top
-            self._group(painter, group, QRectF(PADDING_PX, y, rect.width() - 14, group.height_px))
+            room = QRectF(PADDING_PX, y, rect.width() - 14, group.height_px)
+            self._group(painter, group, part_in_view(room, rect, metrics))
 
     def _group(self, painter: QPainter, group: GroupBox, room: QRectF) -> None:
         metrics = QFontMetricsF(self._state.font)
-        if room.height() >= 2 * metrics.height() + _CHIP_PADDING_PX:
+        if room.height() >= two_lines_px(metrics):
             middle, height = room.center().y(), metrics.height()
             right = Qt.AlignmentFlag.AlignRight
             upper = QRectF(room.left(), middle - height - 2, room.width(), height)

@@ -17,7 +17,16 @@ from ctm_gui.compare.pareto import (
 )
 from ctm_gui.compare.pareto_plot import ParetoPlot
 from ctm_gui.compare.scores import Scores, parse_score
-from ctm_gui.widgets.basic import combo_box, fill_box, hbox, label, named, splitter, vbox
+from ctm_gui.widgets.basic import (
+    ContentOrMessage,
+    combo_box,
+    fill_box,
+    hbox,
+    label,
+    named,
+    splitter,
+    vbox,
+)
 from ctm_gui.widgets.fields import line_edit
 from ctm_gui.widgets.grid_model import EditedGridModel
 from ctm_gui.widgets.save_plot import save_button
@@ -63,7 +72,6 @@ class ParetoView(QWidget):
             names = [matrix.target_title(t).replace("\n", ", ") for t in range(len(matrix.targets))]
             fill_box(self.target_box, names, self.target_box.currentText())
         self._refresh()
-        self.table.fit_columns()
 
     def focus_search(self) -> None:
         """Go to the scores: there is nothing to search."""
@@ -95,8 +103,9 @@ class ParetoView(QWidget):
             copy_button(self.table),
             self.save_button,
         )
+        self._stack = ContentOrMessage(self.plot)
         parts = splitter(
-            Qt.Orientation.Horizontal, self.plot, self.table, sizes=(480, 520), stretch=(3, 2)
+            Qt.Orientation.Horizontal, self._stack, self.table, sizes=(480, 520), stretch=(3, 2)
         )
         vbox(self.summary, controls, (parts, 1), of=self)
 
@@ -135,7 +144,14 @@ class ParetoView(QWidget):
             budget_ms=self._options.budget_ms,
         )
         self.table.show_grid(ScoresGrid(points))
-        self.summary.setText(trade_off_sentence(points))
+        self.table.fit_columns()  # what is said of a model is longer once it has a score
+        sentence, has_points = trade_off_sentence(points), bool(points.is_placed.any())
+        self.summary.setText(sentence)
+        self.summary.setVisible(has_points)
+        if has_points:
+            self._stack.show_content()
+        else:
+            self._stack.show_message(sentence)
         if not self._scaled and points.is_placed.sum() > 1:
             self._scaled = True  # from then on the scale is the user's
             self.log_box.setChecked(prefers_log_axis(points))

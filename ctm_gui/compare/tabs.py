@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from operator import is_
 from typing import TypeVar
 
 from PySide6.QtCore import Signal
@@ -69,6 +70,7 @@ class CompareTabs(QWidget):
         self._variants, self._difference, self._scores = variants, difference, scores
         self._sweep, self._further = sweep, further
         self._comparison = Comparison()
+        self._language: Sequence[LanguageResults] = ()
         self._tokens = TokensAnswer()
         self._looked_at = False
         self._requested_page = CHART_PAGE
@@ -157,9 +159,9 @@ class CompareTabs(QWidget):
 
     def show_tokens(self, models: Sequence[LanguageResults]) -> None:
         """Show language models on their devices beside the comparison."""
-        tokens = tokens_answer(models)
-        if tokens != self._tokens:
-            self._tokens = tokens
+        is_same = len(models) == len(self._language) and all(map(is_, models, self._language))
+        if not is_same:
+            self._language, self._tokens = models, tokens_answer(models)
             self._show_page()
 
     def show_page(self, index: int) -> None:

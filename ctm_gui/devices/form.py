@@ -156,7 +156,7 @@ class DeviceForm(QObject):
         if not name:
             return ""
         label = metric_label(name, self.fields.family)
-        return f"Add the {label} to predict without probing."
+        return f"{label} is not known: add it for a surer prediction."
 
     @property
     def id_follows(self) -> bool:

@@ -143,7 +143,7 @@ class DeviceHeader(QWidget):
             state = f"Your own device; {'changes are not saved yet.' if form.modified else saved}"
         else:
             state = "This PC as detected; what you change is stored."
-        return f"{state} {len(form.fields.available)} metrics known."
+        return f"{state} {len(form.fields.available)} facts known."
 
 
 def _count(count_label: ElidedLabel, first: str, lines: list[str], thing: str) -> None:

@@ -232,7 +232,7 @@ def comparison_summary(left: Device, right: Device) -> str:
     """Return in words the number of metrics of both devices, and of one of them only."""
     common = len(left.metrics.keys() & right.metrics.keys())
     lonely = len(left.metrics.keys() ^ right.metrics.keys())
-    words = f"{plural(common, 'metric')} known of both"
+    words = f"{plural(common, 'fact')} known of both"
     return f"{words}, {lonely} of one of them only." if lonely else f"{words}."
 
 

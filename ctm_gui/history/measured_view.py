@@ -12,8 +12,8 @@ from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 
 NOTHING_YET = (
-    "Nothing is measured yet. Measure This PC takes ten seconds; a probing of any device narrows "
-    "its intervals; in Answer a row takes a latency that you measured yourself."
+    "Nothing is measured yet.\n\nMeasuring this PC takes ten seconds. Probing a device narrows its "
+    "intervals.\nA latency that you measured yourself goes into its row in Answer."
 )
 _MIN_WIDTHS_PX = {"what": 170, "device": 200, "how": 150}
 

@@ -15,12 +15,14 @@ from ctm_gui.widgets.geometry import logs
 from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import PointPlot
 from ctm_gui.widgets.view_options import ViewOptions
+from predictor.presentation.wording import number
 
 _BAND_ALPHA = 50
 _MARGIN = 0.06
 _MIN_SPAN = 0.3  # of the upward axis, in powers of ten
 _LEGEND_PX = 16
 _SMALLEST = 1e-3
+_WORDS_GAP_PX = 4  # from a line to what it is
 
 
 def _tick(value: float) -> str:
@@ -100,6 +102,7 @@ class CurvePlot(PointPlot):
         now = self._place(math.log10(max(self._curves[0].now, _SMALLEST)), 0.0).x()
         painter.setPen(QPen(QColor(self._theme.muted), 1.0, Qt.PenStyle.DashLine))
         painter.drawLine(QLineF(now, 0, now, rect.height()))
+        painter.drawText(QPointF(now + _WORDS_GAP_PX, rect.height() - _WORDS_GAP_PX), "now")
         for place, curve in enumerate(self._curves):
             self._paint_curve(painter, rect, curve, QColor(self._theme.series[place]))
         self._paint_legend(painter, rect)
@@ -119,6 +122,9 @@ class CurvePlot(PointPlot):
             y = self._place(0.0, math.log10(curve.limit)).y()
             painter.setPen(QPen(colour, 1.4, Qt.PenStyle.DashLine))
             painter.drawLine(QLineF(0, y, rect.width(), y))
+            painter.drawText(
+                QPointF(_WORDS_GAP_PX, y - _WORDS_GAP_PX), f"limit {number(curve.limit)}"
+            )
 
     def _paint_legend(self, painter: QPainter, rect: QRectF) -> None:
         """Paint the names at the upper right, where a line of its own colour leads to each."""

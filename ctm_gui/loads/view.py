@@ -136,6 +136,7 @@ class LoadView(QWidget):
             named("&Mode", self.mode_box), self.mode_box,
             named("Holds with", self.chance_box), self.chance_box,
         )  # fmt: skip
+        self._head = holder(head)
         busy = hbox(
             (self.answer, 1), self.progress_text, self.progress, self.cancel_button,
             self.again_button,
@@ -147,7 +148,7 @@ class LoadView(QWidget):
         self._pictures = QSplitter(across)
         content = QWidget()
         self.content = ContentOrMessage(content, name="No load")
-        vbox(files, head, self.box_note, (self.content, 1), of=self)
+        vbox(files, self._head, self.box_note, (self.content, 1), of=self)
         parts = splitter(down, self.editor, self.tabs, sizes=(300, 270), stretch=(1, 1))
         vbox(busy, (parts, 1), of=content, margins=0)
 
@@ -233,6 +234,7 @@ class LoadView(QWidget):
         """Show tables and fields of the load as it is edited."""
         draft = self._presenter.draft
         self.save_button.setEnabled(draft is not None)
+        self._head.setVisible(draft is not None)
         for box in (self.box_box, self.mode_box, self.chance_box):
             box.setEnabled(draft is not None)
         if draft is None:

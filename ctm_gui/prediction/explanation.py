@@ -255,10 +255,6 @@ class ExplanationPresenter(PairFollower):
         super().set_comparison(comparison)
         self.choices_changed.emit()
 
-    def choose_model(self, entry_id: int) -> None:
-        """Explain another model of the shelf, on the same target."""
-        self._choose(entry_id, self._chosen[1] if self._chosen else None)
-
     def choose_device(self, device_id: str) -> None:
         """Explain the same model on another device."""
         # No target has these facts: the first of the device stands for it.

@@ -108,6 +108,10 @@ class PairFollower(ComparisonFollower):
         if 0 <= model < len(models) and 0 <= target < len(targets):
             self._choose(models[model].entry_id, targets[target].run_id)
 
+    def choose_model(self, entry_id: int) -> None:
+        """Choose another model of the shelf, on the same target."""
+        self._choose(entry_id, self._chosen[1] if self._chosen else None)
+
     def _choose(self, entry_id: int, target: RunId | None) -> bool:
         """Work on a pair; whether it is another than before."""
         if (entry_id, target) == self._chosen:

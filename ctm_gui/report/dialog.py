@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPageLayout, QPageSize, QPainter
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import (
@@ -31,7 +31,6 @@ from ctm_gui.widgets.basic import (
     combo_box,
     fill,
     hbox,
-    holder,
     label,
     named,
     scrolled,
@@ -184,11 +183,11 @@ class ReportDialog(BaseDialog):
             grid.addWidget(named(words, field), row, 0)
             grid.addWidget(field, row, 1)
         self.words.setMinimumWidth(_LEFT_PX)
-        choice = holder(sections, appendices, paper, STRETCH, self.words)
-        left = scrolled(choice, "Parts of the report")
-        left.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        bar = left.verticalScrollBar().sizeHint().width()
-        left.setFixedWidth(choice.minimumSizeHint().width() + bar)
+        choices = QWidget()
+        vbox(sections, appendices, paper, STRETCH, self.words, of=choices, margins=0)
+        left = scrolled(choices, "Choices")
+        bar_px = left.verticalScrollBar().sizeHint().width()
+        left.setFixedWidth(choices.minimumSizeHint().width() + bar_px)
         zooming = (self.zoom_out_button, self.zoom_in_button, self.fit_button)
         right = vbox((self.preview, 1), hbox((self.page_words, 1), *zooming))
         closing = (self.save_button, self.print_button, self.close_button)

@@ -16,9 +16,11 @@ from PySide6.QtGui import (
     QPainter,
     QPen,
     QPolygonF,
+    QResizeEvent,
     QTransform,
 )
 
+from ctm_gui.roofline.legend_items import TargetNames
 from ctm_gui.roofline.points import (
     GAP_PX,
     Crowd,
@@ -38,21 +40,19 @@ from predictor.services.prediction.roofline import MEASURED
 _ROOF_REACH_PX = 5.0
 _FIRST_TARGET_SERIES = 3  # series before it are those of what binds
 _LEGEND_GAP_PX = 16.0
-_SAMPLE_PX = 18.0  # of a target's colour in the legend
 _MAX_RINGS = 200
-_NO_MACS = "no multiplications: of memory"
+_NO_MACS = "no multiplications"
 
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """Where the names of roofs and targets are: looked for once for the same points and scale."""
+    """Where the names of roofs are: looked for once for the same points and scale."""
 
     key: tuple[object, ...]
     places: tuple[tuple[RoofLine, QTransform], ...]
-    names: QRectF
 
 
-_NO_LABELS = _Labels((), (), QRectF())
+_NO_LABELS = _Labels((), ())
 
 
 class RooflinePlot(PointPlot):
@@ -75,7 +75,8 @@ class RooflinePlot(PointPlot):
         self._labels = _NO_LABELS
         self._saving = False
         axes = {side: ValueAxis(side, format_count) for side in ("bottom", "left")}
-        super().__init__(options, axes, "Roofline", "Roofline")
+        self._names = TargetNames(options, self._colour)
+        super().__init__(options, axes | {"top": self._names}, "Roofline", "Roofline")
         self.picture = PointsPicture(options, self)
         self.picture.grown.connect(self._item.refresh)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -96,7 +97,16 @@ class RooflinePlot(PointPlot):
         else:
             self.picture.clear()
             self._labels = _NO_LABELS  # they hold the operators
+        self._show_names()
         self._item.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_names()
+
+    def _show_names(self) -> None:
+        names = () if self._points is None else self._points.names
+        self._names.show_names(names, self._box.rect().width())
 
     @property
     def has_points(self) -> bool:
@@ -221,11 +231,10 @@ class RooflinePlot(PointPlot):
             self._paint_ring(painter, QPointF(*place), diameter(size) / 2)
 
     def _paint_labels(self, painter: QPainter, rect: QRectF, points: RooflinePoints) -> None:
-        """Name the roofs of the explained target; those of others are in the legend of names."""
+        """Name the roofs of the explained target; those of others are in the legend."""
         key = (points, self._scale, rect.width(), rect.height(), self.font().key())
         if key != self._labels.key:
             self._labels = self._labelled(key, rect, points)
-        self._paint_names(painter, rect, points, self._labels.names)
         metrics = QFontMetricsF(self.font())
         for line, place in self._labels.places:
             room = QRectF(QPointF(0, 0), metrics.size(0, line.label))
@@ -240,8 +249,7 @@ class RooflinePlot(PointPlot):
         """Find places for the names where few points and roofs are."""
         metrics, lines = QFontMetricsF(self.font()), [self.line_px(x) for x in points.lines]
         crowd = Crowd(self.points_px(), lines)
-        names = self._names_room(rect, points, crowd)
-        rooms = self._lane_room(rect, points), self._bounds_room(points), names
+        rooms = self._lane_room(rect, points), self._bounds_room(points)
         occupied = [QPolygonF(room) for room in rooms]
         labels = []
         for line, px in zip(points.lines, lines, strict=True):
@@ -260,45 +268,7 @@ class RooflinePlot(PointPlot):
                 best = min(places, key=partial(crowd.under, room))
                 occupied.append(best.map(QPolygonF(room)))
                 labels.append((line, best))
-        return _Labels(key, tuple(labels), names)
-
-    def _names(self, rect: QRectF, points: RooflinePoints) -> list[str]:
-        """Return the names of the targets as they are written; none where one is alone."""
-        metrics, max_width = QFontMetricsF(self.font()), 0.45 * rect.width()
-        names = points.names if len(points.names) > 1 else ()
-        return [metrics.elidedText(n, Qt.TextElideMode.ElideMiddle, max_width) for n in names]
-
-    def _names_room(self, rect: QRectF, points: RooflinePoints, crowd: Crowd) -> QRectF:
-        """Return where the targets are named: in the corner with the fewest points."""
-        metrics, names = QFontMetricsF(self.font()), self._names(rect, points)
-        if not names:
-            return QRectF()
-        width = max(map(metrics.horizontalAdvance, names)) + _SAMPLE_PX + 4 * GAP_PX
-        height = len(names) * metrics.height() + 2 * GAP_PX
-        inner = rect.adjusted(GAP_PX, GAP_PX, -GAP_PX, -GAP_PX)
-        local = QRectF(0, 0, width, height)
-        lane = self._lane_room(rect, points)
-        right, bottom = (
-            inner.right() - lane.width() - width,
-            self._bounds_room(points).top() - height - GAP_PX,
-        )
-        corners = (inner.left(), inner.top()), (right, bottom), (right, inner.top())
-        places = [QTransform.fromTranslate(*corner) for corner in corners]
-        return min(places, key=partial(crowd.under, local)).mapRect(local)
-
-    def _paint_names(
-        self, painter: QPainter, rect: QRectF, points: RooflinePoints, room: QRectF
-    ) -> None:
-        """Write the targets beside their colours."""
-        metrics, names = QFontMetricsF(self.font()), self._names(rect, points)
-        painter.fillRect(room, faded(self._theme.surface, 220))
-        for target, name in enumerate(names):
-            y = room.top() + GAP_PX + target * metrics.height()
-            painter.setPen(QPen(self._colour(target), 2.0))
-            x, middle = room.left() + GAP_PX, y + metrics.height() / 2
-            painter.drawLine(QLineF(x, middle, x + _SAMPLE_PX, middle))
-            painter.setPen(QColor(self._theme.text if target == 0 else self._theme.muted))
-            painter.drawText(QPointF(x + _SAMPLE_PX + 2 * GAP_PX, y + metrics.ascent()), name)
+        return _Labels(key, tuple(labels))
 
     def _paint_reach(self, painter: QPainter, points: RooflinePoints) -> None:
         """Draw a line from the operator with the cursor to its roof, with what it reaches of it."""

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.what_ifs import sentence
-from ctm_gui.widgets.basic import ElidedLabel, button, fill
+from ctm_gui.widgets.basic import button, fill, label
 
 
 class WhatIfStrip(QWidget):
@@ -19,9 +19,7 @@ class WhatIfStrip(QWidget):
     def __init__(self, selection: TargetSelection) -> None:
         super().__init__()
         self._selection = selection
-        self.words = ElidedLabel()
-        self.words.setProperty("role", "warn")
-        self.words.setAccessibleName("What-ifs")
+        self.words = label(role="warn", name="What-ifs")
         self.reset = button("Reset", act=selection.reset_what_ifs, name="Reset what-ifs")
         fill(QHBoxLayout(self), (self.words, 1), self.reset, margins=(10, 4, 8, 4))
         selection.changed.connect(self._show)
@@ -30,5 +28,5 @@ class WhatIfStrip(QWidget):
     def _show(self) -> None:
         names = {device.id: device.name for device in self._selection.selected}
         text = sentence(self._selection.what_ifs, names)
-        self.words.set_full_text(text)
+        self.words.setText(text)
         self.setVisible(bool(text))

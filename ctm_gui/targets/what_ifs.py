@@ -9,6 +9,8 @@ from predictor.core.text import plural
 from predictor.presentation.wording import shown
 from predictor.services.prediction.targets import resolve_targets
 
+_NAMED = 3  # of the targets with what-ifs
+
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
@@ -52,4 +54,6 @@ def sentence(what_ifs: dict[str, WhatIf], names: dict[str, str]) -> str:
     said = [
         f"{shown(names[key])} with {item.words}" for key, item in what_ifs.items() if key in names
     ]
-    return f"What if: {'; '.join(said)}. These are not the targets' own." if said else ""
+    if len(said) > _NAMED:
+        said = [*said[:_NAMED], f"{len(said) - _NAMED} more"]
+    return f"What if: {'; '.join(said)}. Reset shows them as they are." if said else ""

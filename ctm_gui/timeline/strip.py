@@ -19,7 +19,7 @@ from predictor.services.prediction.explain import BOUND_TYPES
 from predictor.services.prediction.timeline import LANES, Module
 
 # Least heights of rows, and how many times as high they grow where there is room.
-_MODULE_PX, _OPERATORS_PX, _LANE_PX, _GAP_PX = 20, 52, 16, 3
+_MODULE_PX, _OPERATORS_PX, _LANE_PX, _GAP_PX = 20, 36, 16, 3
 _MODULE_GROWTH, _GROWTH = 1.5, 4.0
 _MAX_DEPTH: Final = 4  # levels of modules that are shown, the outermost
 
@@ -71,16 +71,23 @@ class Strip:
         self.explained = explained
         self.timeline = explained.timeline
         self._growth = 1.0
+        self._depth_limit = _MAX_DEPTH
         self._bars: dict[int, tuple[tuple[object, ...], Bars]] = {}  # of each row, with its view
 
-    @cached_property
+    @property
     def depth(self) -> int:
         """Levels of modules that are shown."""
-        return min(self.timeline.depth, _MAX_DEPTH)
+        return min(self.timeline.depth, self._depth_limit)
 
     def fit(self, height_px: float) -> None:
-        """Let the rows grow into a height, up to one beyond which they would say no more."""
-        modules, lanes_px = self.depth * _MODULE_PX, _OPERATORS_PX + len(LANES) * _LANE_PX
+        """Let the rows grow into a height, up to one beyond which they would say no more.
+
+        Where it is low, the innermost levels of modules are left out.
+        """
+        lanes_px = _OPERATORS_PX + len(LANES) * _LANE_PX
+        room_px = height_px - lanes_px - (len(LANES) + 2) * _GAP_PX
+        self._depth_limit = min(max(int(room_px // (_MODULE_PX + _GAP_PX)), 1), _MAX_DEPTH)
+        modules = self.depth * _MODULE_PX
         room = height_px - (self.depth + len(LANES) + 2) * _GAP_PX
         growth = room / (modules + lanes_px)
         if growth > _MODULE_GROWTH:
@@ -90,20 +97,22 @@ class Strip:
     @property
     def rows(self) -> tuple[Row, ...]:
         """Every row from the top down, as high as they have grown."""
-        return self._rows(self._growth)
+        return self._rows(self._growth, self.depth)
 
     @property
     def heights_px(self) -> tuple[int, int]:
         """Pixels of all rows together, at least and at most."""
-        lowest, highest = (self._rows(growth)[-1] for growth in (1.0, _GROWTH))
+        depth = self.timeline.depth
+        lowest = self._rows(1.0, min(depth, 1))[-1]
+        highest = self._rows(_GROWTH, min(depth, _MAX_DEPTH))[-1]
         return (
             lowest.top_px + lowest.height_px + _GAP_PX,
             highest.top_px + highest.height_px + _GAP_PX,
         )
 
-    def _rows(self, growth: float) -> tuple[Row, ...]:
+    def _rows(self, growth: float, depth: int) -> tuple[Row, ...]:
         module_px = int(_MODULE_PX * min(growth, _MODULE_GROWTH))
-        names = [("Modules" if level == 0 else "", module_px) for level in range(self.depth)]
+        names = [("Modules" if level == 0 else "", module_px) for level in range(depth)]
         lanes = ((lane, int(_LANE_PX * growth)) for lane in LANES)
         names += [("Operators", int(_OPERATORS_PX * growth)), *lanes]
         rows, top = [], _GAP_PX
@@ -114,10 +123,10 @@ class Strip:
 
     @cached_property
     def modules(self) -> tuple[tuple[Module, ...], ...]:
-        """The modules of each level that is shown."""
-        levels: list[list[Module]] = [[] for _ in range(self.depth)]
+        """The modules of each of the outermost levels."""
+        levels: list[list[Module]] = [[] for _ in range(min(self.timeline.depth, _MAX_DEPTH))]
         for module in self.timeline.modules:
-            if module.depth < self.depth:
+            if module.depth < len(levels):
                 levels[module.depth].append(module)
         return tuple(map(tuple, levels))
 

@@ -27,7 +27,7 @@ from predictor.services.prediction.timeline import module_path
 _TARGETS_NAMED = 12
 _ROOFS_NAMED = 3
 _MAX_PATHS = 2000  # paths of more operators than these take too long to compare in one turn
-_PARTS = ("arithmetic", "traffic", "start")
+_PARTS = ("arithmetic", "memory", "launch")
 _FACTS_NAMED = 2
 _MIN_SAVED = 0.9995  # of the time: a change of less is no advice
 # What a user can change about the operators of each bound.
@@ -153,8 +153,7 @@ def _bounds(
             if not time:
                 continue
             if roof == NO_ROOF or roofline is None:
-                words = "its start" if bound == len(BOUND_TYPES) - 1 else word
-                parts.append((time, words, ""))
+                parts.append((time, word, ""))
                 continue
             one = roofline.roofs[roof]
             part = float((reached[chosen] * times[chosen]).sum()) / time
@@ -164,9 +163,9 @@ def _bounds(
             parts.append((time, shown(one.label), text))
     parts.sort(key=lambda entry: -entry[0])
     total = float(times.sum())
-    for time, words, text in parts[:_ROOFS_NAMED]:
+    for place, (time, words, text) in enumerate(parts[:_ROOFS_NAMED]):
         share = f", {percent(time / total, 2)} of the time" if len(parts) > 1 else ""
-        yield "Held by", f"{words}{share}"
+        yield "and by" if place else "Held by", f"{words}{share}"
         if text:
             yield "Reaches", text
 

@@ -73,7 +73,9 @@ class SubjectPanel(QWidget):
             is_model: whether they are of the whole model.
         """
         self.title.setText("" if subject is None else subject.title)
-        self.kind.setText("" if subject is None else subject.kind)
+        # Breaks go before a type, not between it and its number.
+        kind = "" if subject is None else subject.kind
+        self.kind.setText(kind.replace(" × ", "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}"))
         facts = () if subject is None else subject.facts
         for place, (name, value) in enumerate(self._rows):
             is_used = place < len(facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -21,7 +21,7 @@ from ctm_gui.prediction.explanation import (
 )
 from ctm_gui.roofline.view import RooflineView
 from ctm_gui.settings import Setting, Settings
-from ctm_gui.tasks.turns import NextTurn
+from ctm_gui.tasks.turns import NextTurn, in_turns
 from ctm_gui.timeline.view import TimelineView
 from ctm_gui.why.subject import subject_of
 from ctm_gui.why.subject_panel import SubjectPanel
@@ -133,7 +133,6 @@ class WhyView(QWidget):
         self.larger_button = tool_button("&Larger", "Give the strip the room of the graph.")
         self.larger_button.setCheckable(True)
         self.strip.setCornerWidget(self.larger_button)
-        self.strip.setMinimumHeight(190)
         for part, setting in self._splitters:
             part.restoreState(QByteArray(self._settings.get(setting)))
 
@@ -177,18 +176,19 @@ class WhyView(QWidget):
 
     def _show_table(self) -> None:
         explained, message = self._explanation.explained, self._explanation.message
-        now = (explained, message if explained is None else "")
-        for view in self._views:
-            # What is gone is let go of by the hidden views too.
-            if view is self._view or explained is None:
-                self._fill(view, *now)
-        if explained is None:
-            self._graph_turn.stop()
-            self._fill_graph()
-        else:
-            # In a turn of its own: the table and the graph of 100 000 operators stall together.
-            self._graph_turn.start()
+        self._fill(self._view, explained, message if explained is None else "")
+        # In a turn of its own: the table and the graph of 100 000 operators stall together.
+        self._graph_turn.start()
         self._panel_turn.start()
+        if explained is None:
+            in_turns(self._letting_go(), self)
+
+    def _letting_go(self) -> Iterator[None]:
+        """Empty the hidden views too: what is gone is not to be kept by them."""
+        for view in self._views:
+            yield
+            if self._explanation.explained is None:
+                self._fill(view, None, self._explanation.message)
 
     def _fill_graph(self) -> None:
         explained, message = self._explanation.explained, self._explanation.message
@@ -213,6 +213,13 @@ class WhyView(QWidget):
 
     def _show_subject(self) -> None:
         explanation, subject = self._explanation, None
+        explained, (in_table, _) = (
+            explanation.explained,
+            self._filled.get(self._operators, (None, "")),
+        )
+        if explained is not None and in_table is not explained:
+            # The table fills the bars too, once it is looked at.
+            self._operators.strip.show_times(explained.operators.type_times)
         if explanation.explained is not None and explanation.explained.table.names:
             subject = subject_of(
                 explanation.explained,

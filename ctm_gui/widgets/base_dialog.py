@@ -12,7 +12,7 @@ class BaseDialog(QDialog):
     Args:
         title: of its window.
         parent: the widget that it belongs to.
-        size_px: its first width and height, as far as the screen has them.
+        size_px: its first width and height.
         is_retained: whether it is opened again; it can be maximised then.
     """
 
@@ -31,6 +31,7 @@ class BaseDialog(QDialog):
         else:
             self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if size_px is not None:
+            # With large text the screen may have less room.
             self.resize(QSize(*size_px).boundedTo(self.screen().availableSize()))
 
     def make_buttons(

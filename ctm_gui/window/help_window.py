@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QEvent, Qt, QUrl
+from PySide6.QtCore import QEvent, QSize, Qt, QUrl
 from PySide6.QtGui import QImage, QKeySequence, QTextDocument
 from PySide6.QtWidgets import (
     QListWidget,
@@ -19,6 +19,7 @@ from ctm_gui.widgets.basic import STRETCH, button, hbox, splitter, vbox
 from ctm_gui.window.help_pages import INDEX, contents, page_text, picture_path
 
 _SIZE = (860, 640)
+_ITEM_PADDING_PX = 8  # of a page's line, above and below its words together
 _LIST_PX = 215
 _PAGE_MARGIN_PX = 12
 _FILE = ".md"
@@ -87,6 +88,7 @@ class HelpWindow(BaseDialog):
         for name, title in contents():
             item = QListWidgetItem(title)
             item.setData(Qt.ItemDataRole.UserRole, name)
+            item.setSizeHint(QSize(0, self.list.fontMetrics().height() + _ITEM_PADDING_PX))
             self.list.addItem(item)
         self.browser = HelpBrowser()
         self.back_button = _button("&Back", QKeySequence.StandardKey.Back)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
@@ -14,6 +14,7 @@ from ctm_gui.widgets.fields import line_edit
 from ctm_gui.window.help_pages import Command
 
 _WIDTH_PX, _ROWS, _TIP_LINES = 560, 12, 2
+_ITEM_PADDING_PX = 6  # of a line, above and below its words together
 _LIST_KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 
 
@@ -72,6 +73,7 @@ class CommandPalette(BaseDialog):
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
             item.setData(0, Qt.ItemDataRole.UserRole, command)
             item.setDisabled(not command.enabled)
+            item.setSizeHint(0, QSize(0, self.list.fontMetrics().height() + _ITEM_PADDING_PX))
             self.list.addTopLevelItem(item)
         first = self.list.topLevelItem(0)
         if first is not None:

@@ -12,7 +12,7 @@ from ctm_gui.widgets.basic import tool_button, vbox
 from ctm_gui.window.pages import Place
 from ctm_gui.window.side_panels import narrow_room
 
-_BESIDE_PX = 200  # of the report's button and the unit
+_MARGIN_PX = 200  # of the report's button and the unit
 
 
 class PlaceStrip(QFrame):
@@ -74,7 +74,7 @@ class PageStrip(QTabBar):
     def minimumSizeHint(self) -> QSize:
         """Return a width in which no page is behind an arrow, as far as the window has it."""
         room = narrow_room(self)
-        return self.sizeHint().boundedTo(QSize(room.width() - _BESIDE_PX, room.height()))
+        return self.sizeHint().boundedTo(QSize(room.width() - _MARGIN_PX, room.height()))
 
     def show_pages(self, ids: Sequence[str], current: str) -> None:
         """Offer pages, one of which is looked at; fewer than two need no strip."""
@@ -92,5 +92,5 @@ class PageStrip(QTabBar):
         for place, name in enumerate(self._ids):
             action = self._actions[name]
             keys = action.shortcut().toString(action.shortcut().SequenceFormat.NativeText)
-            self.addTab(action.iconText())
+            self.addTab(action.iconText().partition(" (")[0])
             self.setTabToolTip(place, f"{action.toolTip()} ({keys})" if keys else action.toolTip())

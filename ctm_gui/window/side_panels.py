@@ -12,7 +12,7 @@ from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.window.pages import Page
 
 # Under it a form or a long table beside the panels would be cut off; both need less than this.
-_NARROW_PX = 1200
+_NARROW_PX = 1300
 # Under it the names of targets and their number are cut.
 _MIN_PANELS_PX = 270
 # What the window has beside and around its views: places, menus, strip, status.
@@ -86,7 +86,8 @@ class ViewsRoom(QScrollArea):
 
     def minimumSizeHint(self) -> QSize:
         """Return what the view needs, at most what the screen has, or a window of 900 pixels."""
-        return self._views.minimumSizeHint().boundedTo(narrow_room(self))
+        # The style sheet's border takes a pixel at each side.
+        return (self._views.minimumSizeHint() + QSize(2, 2)).boundedTo(narrow_room(self))
 
     def sizeHint(self) -> QSize:
         """Return what the views would like."""

@@ -82,6 +82,7 @@ def _budget(app: Application, _: Path) -> None:
 def show_report(app: Application, _: Path) -> None:
     """Open the report's dialog, its pages painted."""
     dialog = app.open_report()
+    dialog.resize(1080, 820)  # as on a usual screen
     wait(lambda: dialog.presenter.draft is not None and not dialog.presenter.busy)
     wait(lambda: dialog.preview.images.settled)
 

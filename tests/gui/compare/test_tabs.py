@@ -222,6 +222,7 @@ def test_scores_are_typed_drawn_saved_and_remembered(
     turn_to(qtbot, compared, PARETO_PAGE)
     view = compared.central.compare_tabs.pareto
     assert "Type a score" in view.summary.text()
+    assert not view.plot.isVisible(), "axes without a point say nothing"
     type_score(qtbot, compared, 0, "71,5", "71.5")
     type_score(qtbot, compared, 1, "75.5 %", "75.5")
     qtbot.waitUntil(lambda: view.summary.text() == "2 on the front, 0 dominated")
@@ -342,6 +343,9 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
     pair = compared.workspace.comparison.pair_of(chart.current_row())
     assert (view.pair.model_box.currentIndex(), view.pair.target_box.currentIndex()) == pair
     assert pair != (1, 0)
+    for row in (1, 0):
+        compared.models_panel.set_current_row(row)
+    assert view.pair.model_box.currentIndex() == 0, "the model that is selected at the left"
 
 
 def hover(plot: SweepPlot, place: int) -> str:

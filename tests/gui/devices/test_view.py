@@ -105,11 +105,13 @@ def test_the_header_names_what_a_prediction_lacks(own: DevicesView, qtbot: QtBot
     bandwidth = own.form_view.fields["dram_bw_gbps"]
     before = bandwidth.value.text()
     own.form.set_value("dram_bw_gbps", "")
-    assert "Add the Memory bandwidth to predict without probing." in header.warnings.toolTip()
+    assert (
+        "Memory bandwidth is not known: add it for a surer prediction." in header.warnings.toolTip()
+    )
     own.form.set_value("dram_bw_gbps", before)
     assert header.warnings.text() == ""
     own.show_device("exynos-2200-npu")
-    assert "Add the INT8 peak to predict without probing." in header.warnings.toolTip()
+    assert "INT8 peak is not known: add it for a surer prediction." in header.warnings.toolTip()
 
 
 def test_the_list_says_which_devices_are_own_and_edited(own: DevicesView, qtbot: QtBot) -> None:
@@ -587,7 +589,7 @@ def test_a_new_device_says_what_it_lacks(view: DevicesView, qtbot: QtBot) -> Non
         qtbot.mouseClick(view.new_button, LEFT)
     assert view.form.editable
     assert view.form_view.texts["name"].text() == "My device"
-    assert "to predict without probing" in view.header.warnings.toolTip()
+    assert "add it for a surer prediction" in view.header.warnings.toolTip()
 
 
 def test_open_models_are_predicted_while_a_device_is_typed(

@@ -47,7 +47,7 @@ def test_a_form_or_a_long_table_has_a_narrow_window_for_itself(
     assert not has_panels(narrow)
     assert not narrow.actions_by_id["side_bar"].isChecked()
 
-    narrow.resize(1280, 800)
+    narrow.resize(1440, 900)
     assert has_panels(narrow)
 
     narrow.resize(1024, 700)

@@ -10,7 +10,7 @@ import pytest
 from ctm_gui.attention.grid import AttentionGrid
 from ctm_gui.attention.learned import LearnedSummary, changes_of
 from ctm_gui.attention.map import MapLayout
-from ctm_gui.attention.map_items import change_marks, heat_table
+from ctm_gui.attention.map_items import change_marks, heat_table, share_marks
 from ctm_gui.widgets.theme import DARK, LIGHT, Theme
 from tests.support.attention_summary import GPU, make_summary
 
@@ -77,6 +77,16 @@ def test_nothing_is_in_the_middle_of_the_colours() -> None:
     assert change_marks(0.8, 0.3) == [(0.0, -0.8), (0.5, 0.0), (1.0, 0.8)]
     empty = learned(np.ones((3, 2), np.float32))
     assert MapLayout(empty, empty.operators, np.arange(3)).scale(backward=True) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize("high", [0.0715, 0.153, 0.5, 0.957, 1.0])
+def test_no_share_is_written_over_another(high: float) -> None:
+    gap = 0.2
+    places = [place for place, _ in share_marks((0.0, high), gap)]
+    # The words at the ends stand inside the bar, half of their width from it.
+    middles = [min(max(place, gap / 2), 1 - gap / 2) for place in places]
+    assert (np.diff(middles) >= gap - 1e-9).all()
+    assert (places[0], places[-1]) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -55,6 +57,17 @@ def test_rows_grow_into_the_height_that_there_is(height_px: float) -> None:
     assert end <= max(least, min(most, height_px))
     # Each row is cut to a whole pixel.
     assert end >= max(least, min(most, height_px)) - 2 * len(strip.rows)
+
+
+def test_a_low_strip_leaves_the_inner_modules_out_and_a_high_one_has_them_again() -> None:
+    strip = Strip(explained_pair())
+    strip.timeline = replace(strip.timeline, depth=3)
+    depths = []
+    for height_px in (strip.heights_px[0], strip.heights_px[0] + 24, 600, 1):
+        strip.fit(height_px)
+        depths.append(strip.depth)
+        assert [row.name for row in strip.rows][strip.depth] == "Operators"
+    assert depths == [1, 2, 3, 1]
 
 
 def test_operators_are_as_wide_as_their_time(strip: Strip) -> None:

@@ -33,7 +33,7 @@ def test_one_operator_has_the_roof_that_holds_it_and_what_it_reaches() -> None:
     facts = dict(subject.facts)
     assert facts["Time"] == "1 ms, 4.17 % of the model"
     assert facts["80 %"] == "0.5 to 2 ms"
-    assert facts["Parts"] == "arithmetic 0.5 ms, traffic 0.25 ms, start 0.25 ms"
+    assert facts["Parts"] == "arithmetic 0.5 ms, memory 0.25 ms, launch 0.25 ms"
     assert facts["Held by"] == "FP32 peak"
     assert facts["Reaches"] == "0.2 % of 1 TFLOP/s (2 GFLOP/s)"
 
@@ -43,7 +43,7 @@ def test_memory_and_starts_hold_operators_too() -> None:
     assert of_memory["Held by"] == "Memory bandwidth"
     assert of_memory["Reaches"] == "10 % of 10 GB/s (1 GB/s)"
     of_start = dict(subject_of(explained_pair(), np.array([2]), MS).facts)
-    assert of_start["Held by"] == "its start"
+    assert of_start["Held by"] == "launch"
     assert "Reaches" not in of_start
 
 
@@ -53,7 +53,7 @@ def test_several_operators_are_summed_up() -> None:
     assert subject.kind == "Conv × 2"
     facts = dict(subject.facts)
     assert facts["Time"].startswith("3 ms")
-    held = [value for name, value in subject.facts if name == "Held by"]
+    held = [value for name, value in subject.facts if name in {"Held by", "and by"}]
     assert held == ["Memory bandwidth, 67 % of the time", "FP32 peak, 33 % of the time"]
     assert subject_of(explained_pair(), np.array([0, 6]), MS).title == "2 operators"
 
