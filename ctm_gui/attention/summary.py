@@ -132,12 +132,15 @@ class AttentionSummary:
             peaks: what they attend to.
         """
         names = [rows.label(row) for row in alike]
-        are = "are" if len(names) > 1 or rows.is_plural(alike[0]) else "is"
+        is_plural = len(names) > 1 or rows.is_plural(alike[0])
         words = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
         low, high = (percent(float(end(peaks.share[alike]))) for end in (np.min, np.max))
         shares = high if low == high else f"{low.removesuffix(' %')} to {high}"
         metric = uncapitalised(self.labels[int(peaks.at[alike[0]])])
-        return f"{words} {are} most sensitive to {metric} ({shares})"
+        if self.is_time:
+            wait, whose = ("wait", "their") if is_plural else ("waits", "its")
+            return f"{words} {wait} mostly for {metric} ({shares} of {whose} time)"
+        return f"{words} {'are' if is_plural else 'is'} most sensitive to {metric} ({shares})"
 
     def _even(self, rows: AttentionRows, row: int, peaks: AttentionPeak) -> str:
         """Write ``Add is about evenly sensitive to all 4 metrics, most to cores (26 %)``."""

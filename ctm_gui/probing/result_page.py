@@ -221,8 +221,8 @@ class ResultPage(QWidget):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setWindowTitle("Exclude a Network")
         dialog.setLabelText(
-            f"Why {row.name} is left out. A new signature without it takes the place of "
-            "this one, which stays; the reason is kept. Undo, or Include, takes it in "
+            f"Why {row.name} is left out. A new signature without it takes the place of\n"
+            "this one, which stays; the reason is kept. Undo, or Include, takes it in\n"
             "again."
         )
         dialog.setOkButtonText("Exclude")

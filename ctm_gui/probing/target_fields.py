@@ -21,8 +21,7 @@ from ctm_gui.widgets.basic import button, combo_box, fill, fill_box
 from ctm_gui.widgets.fields import NumberBox, line_edit, make_searchable
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
-from predictor.core.text import plural
-from predictor.presentation.wording import shown
+from predictor.presentation.wording import all_cores, shown
 from predictor.probing.importers.registry import FORMATS
 
 _DETECTED = "This PC, as detected"
@@ -218,10 +217,8 @@ class TargetForm(QWidget):
         """Say what no number stands for: the cores of the device, where they are known."""
         device = self.device_box.device
         count = device.threads_in_use(0) if device is not None else 0
-        usual = f"all {plural(count, 'core')}" if count else "all cores"
-        self.threads_box.setSpecialValueText(
-            "as the file says" if self.way is Way.IMPORT else usual
-        )
+        is_import = self.way is Way.IMPORT
+        self.threads_box.setSpecialValueText("as the file says" if is_import else all_cores(count))
 
     @property
     def _rows(self) -> Sequence[tuple[str, QWidget, Collection[Way | Source]]]:

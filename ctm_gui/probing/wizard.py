@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
@@ -138,30 +137,31 @@ class ProbingWizard(BaseDialog):
     def _build(self) -> Iterator[None]:
         """Make the pages one by one: all at once would stall the window."""
         self.target_page = TargetPage(self.presenter)
-        yield from self._add(self.target_page, partial(scrolled, name="Target"))
+        yield from self._add(self.target_page, "Target")
         coverage = CoveragePlot(self._options)
         yield
         self.plan_page = PlanPage(self.presenter.planner, coverage, self.presenter.watch)
-        yield from self._add(self.plan_page, partial(scrolled, name="Plan"))
+        yield from self._add(self.plan_page, "Plan")
         self.names_page = NamesPage()
-        yield from self._add(self.names_page)
+        yield from self._add(self.names_page, "Names")
         samples = SamplesPlot(self._options)
         yield
         self.measure_page = MeasurePage(self.presenter.run, samples)
-        yield from self._add(self.measure_page)
+        yield from self._add(self.measure_page, "Measurement")
         self.result_page = ResultPage(self.presenter.shelf, self.presenter.tuning)
-        yield from self._add(self.result_page, partial(scrolled, name="Result"))
+        yield from self._add(self.result_page, "Result")
         self._connect()
         self.is_built = True
         self._on_page()
         self.target_page.begin()
         self.built.emit()
 
-    def _add(
-        self, page: QWidget, framed: Callable[[QWidget], QWidget] = lambda page: page
-    ) -> Iterator[None]:
+    def _add(self, page: QWidget, name: str) -> Iterator[None]:
+        """Add a page, which scrolls on a screen that is smaller than it needs."""
         yield
-        self.pages.addWidget(framed(page))
+        area = scrolled(page, name)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.pages.addWidget(area)
         yield
 
     def _arrange(self) -> None:

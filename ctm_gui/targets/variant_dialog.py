@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,13 +26,12 @@ from predictor.core.records import Configuration, Device
 from predictor.core.runtimes import CPUS, RUNTIMES
 from predictor.core.text import plural
 from predictor.graph.model import Model
-from predictor.presentation.wording import shown, target_text
+from predictor.presentation.wording import all_cores, shown, target_text
 from predictor.services.prediction.targets import supports
 
 if TYPE_CHECKING:
     from ctm_gui.targets.ranking import Ranked
 
-_MODEL_BATCH = "model default"
 _BATCHES = (1, 2, 4, 8, 16, 32, 64)
 _TYPING_MS = 250
 _LIST_MARGIN_PX = 28
@@ -63,6 +62,7 @@ class VariantDialog(BaseDialog):
         super().__init__("Add a variant", parent)
         self._selection, self._shelf, self._device = selection, shelf, device
         self._ranked_choices: Ranked = ()
+        self._usual_batch = _usual_batch(shelf.models())
         # Typing a batch of 128 passes through 1 and 12.
         self._try_timer = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._make_fields()
@@ -91,10 +91,11 @@ class VariantDialog(BaseDialog):
         self.precision_box = combo_box("Precision", self._precisions)
         explain_items(self.precision_box, [item.explanation for item in self._precisions.values()])
         self.precision_box.setCurrentText(str(chosen.precision))
-        self.threads_box = NumberBox(specialValueText="all threads", accessibleName="Threads")
+        usual = all_cores(device.threads_in_use(0))
+        self.threads_box = NumberBox(specialValueText=usual, accessibleName="Threads")
         self.threads_box.setMaximum(max(device.core_count or 0, chosen.threads))
         self.threads_box.setValue(chosen.threads)
-        self.batch_box = combo_box("Batch", [_MODEL_BATCH, *map(str, _BATCHES)])
+        self.batch_box = combo_box("Batch", [self._usual_batch, *map(str, _BATCHES)])
         self.batch_box.setEditable(True)
         self.batch_box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.batch_box.setToolTip("Inputs of one call. Choose a number or type one.")
@@ -124,7 +125,7 @@ class VariantDialog(BaseDialog):
     def _batch(self) -> int | None:
         """Return the batch, 0 for each model's own; None where what was typed is no batch."""
         text = self.batch_box.currentText().strip()
-        if text == _MODEL_BATCH:
+        if text == self._usual_batch:
             return 0
         return int(text) if text.isdecimal() and 1 <= int(text) <= MAX_BATCH else None
 
@@ -195,6 +196,14 @@ class VariantDialog(BaseDialog):
         ):
             return f"{target_text(variant)} is predicted already.", False
         return _at_batch(readings, variant.batch)
+
+
+def _usual_batch(models: Sequence[Model]) -> str:
+    """Return the words for each model's own batch: ``auto: 1``, where it is that of all."""
+    from predictor.services.prediction.predict import model_batch  # not needed at a start
+
+    batches = {model_batch(model) for model in models}
+    return f"auto: {batches.pop()}" if len(batches) == 1 else "auto: each model's own"
 
 
 def _at_batch(readings: Mapping[str, Model | CtmError | None], batch: int) -> tuple[str, bool]:

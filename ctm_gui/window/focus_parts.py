@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QWidget
 
 from ctm_gui.widgets.focus import first_focusable, holds
 
@@ -17,8 +17,8 @@ def go_to_part(parts: Sequence[QWidget], step: int, entries: Mapping[QWidget, QW
     Args:
         parts: of the window, in reading order; those that are hidden are passed over.
         step: 1 for the next part, -1 for the one before.
-        entries: where a part is entered that has not had the focus, or had it on a button, which
-            Space would press; of the other parts the first widget that Tab can reach.
+        entries: where a part is entered that has not had the focus in a table or a text; of the
+            other parts the first widget that Tab can reach.
     """
     visible = [part for part in parts if part.isVisible()]
     focused = parts[0].window().focusWidget()
@@ -36,9 +36,12 @@ def go_to_part(parts: Sequence[QWidget], step: int, entries: Mapping[QWidget, QW
 
 
 def _was_left(part: QWidget) -> bool:
-    """Whether a part is entered where it was left: not at a button, nor at a mere page."""
+    """Whether a part is entered where it was left: in a table or a text.
+
+    Elsewhere Qt may have put the focus itself when what had it was hidden.
+    """
     last = first_focusable(part)
-    return last is part.focusWidget() and not isinstance(last, QAbstractButton)
+    return last is part.focusWidget() and isinstance(last, QAbstractItemView | QLineEdit)
 
 
 def copy_from(focused: QWidget | None) -> None:

@@ -50,7 +50,8 @@ class SettingsDialog(BaseDialog):
         buttons.rejected.connect(self.reject)
         place = label(f"The settings are kept in {printable(str(settings.path))}.", "muted")
         layout = vbox(form, STRETCH, place, buttons, of=self)
-        self.resize(_WIDTH_PX, layout.heightForWidth(_WIDTH_PX))
+        room = self.screen().availableSize()
+        self.resize(_WIDTH_PX, min(layout.heightForWidth(_WIDTH_PX), room.height()))
 
     def restore_defaults(self) -> None:
         """Set every setting of the dialog to its default."""

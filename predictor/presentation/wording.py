@@ -89,6 +89,11 @@ def in_unit(latency_ms: float | None, unit: LatencyUnit, batch: int) -> float | 
     return value if math.isfinite(value) else None
 
 
+def all_cores(count: int) -> str:
+    """Write what no number of threads stands for: ``all 4 cores``; 0 where it is not known."""
+    return f"all {plural(count, 'core')}" if count else "all cores"
+
+
 def latency_text(latency_ms: float | None, unit: LatencyUnit, batch: int = 1) -> str:
     """Write a latency with its unit: ``12.3 ms``, ``81.3 FPS``."""
     value = in_unit(latency_ms, unit, batch)

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QDialog, QInputDialog
 
 from ctm_gui.history.conflicts_dialog import ConflictsDialog
@@ -36,8 +37,17 @@ from tests.support.past_predictions import predictions_of, small_model
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 
 
+SMALL = QSize(853, 533)  # a screen of 1280 x 800 at 150 %
+
+
+def too_large(window: QDialog) -> QSize | None:
+    """Return the least size of a window that no small screen has."""
+    least = window.minimumSizeHint()
+    return None if least.boundedTo(SMALL) == least else least
+
+
 def wrong_with(window: QDialog) -> list[object]:
-    checks = (nameless, out_of_order, same_keys, faint)
+    checks = (nameless, out_of_order, same_keys, faint, too_large)
     return [found for check in checks if (found := check(window))]
 
 
@@ -62,6 +72,7 @@ def test_every_page_of_the_wizard_is_named_in_order_and_readable(
         wizard.target_page.choose(way)
         wrong[way.name] = wrong_with(wizard)
     assert len(controls(wizard)) > 30
+    assert wizard.size().boundedTo(wizard.screen().availableSize()) == wizard.size()
     assert not {what: found for what, found in wrong.items() if found}
 
 

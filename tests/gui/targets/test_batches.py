@@ -181,7 +181,7 @@ def test_the_dialog_offers_a_batch_and_tells_who_cannot_run_it(
     dialog = VariantDialog(opened.selection, opened.shelf, ranking, gpu, owner)
     dialog.show()
     add = dialog.buttons.button(OK)
-    assert [dialog.batch_box.itemText(i) for i in (0, 1, 4)] == ["model default", "1", "8"]
+    assert [dialog.batch_box.itemText(i) for i in (0, 1, 4)] == ["auto: 1", "1", "8"]
     dialog.batch_box.setEditText("many")
     assert "number from 1 to" in dialog.problem.text()
     assert not add.isEnabled()

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QApplication, QListWidget, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QFileDialog,
+    QListWidget,
+    QTableView,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
@@ -211,6 +218,23 @@ def test_settings_that_cannot_be_written_do_not_keep_the_window_open(
     assert "folder.ini" in workspace.messages.messages[-1].text
 
 
+def test_open_offers_models_of_any_format_and_language_models(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filters: list[str] = []
+    monkeypatch.setattr(
+        QFileDialog,
+        "getOpenFileNames",
+        lambda *arguments: (filters.append(arguments[-1]), ([], ""))[1],
+    )
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    window.show_page("language")
+    qtbot.keyClick(window, Qt.Key.Key_O, CONTROL)
+    first = filters[0].partition(";;")[0]
+    assert all(pattern in first for pattern in ("*.onnx", "*.tflite", "config.json", "*.gguf"))
+
+
 def test_recent_files_open_again(
     window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
 ) -> None:
@@ -264,25 +288,6 @@ def test_find_goes_to_the_box_of_the_view_with_the_focus(
     window.central.operators_view.table.setFocus()
     qtbot.keyClick(window.central.operators_view.table, Qt.Key.Key_F, CONTROL)
     assert window.focusWidget() is window.central.operators_view.table.search_box
-
-
-def test_f6_goes_into_a_search_and_a_table_and_never_to_a_button_that_space_would_press(
-    qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
-) -> None:
-    window.open_paths([str(make_model())])
-    settle(workspace)
-    with qtbot.waitActive(window):
-        window.activateWindow()
-    window.targets_panel.none_button.setFocus()
-    for _ in range(4):
-        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_F6)
-    assert window.targets_panel.search_box.hasFocus()
-    table = window.central.compare_view.table
-    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_F6)
-    assert table.hasFocus()
-    qtbot.keyClick(table, Qt.Key.Key_Return)
-    qtbot.waitUntil(window.central.operators_view.table.hasFocus)
-    assert window.page.id == "why"
 
 
 def test_copy_copies_what_has_the_focus(

@@ -67,6 +67,10 @@ def test_shares_of_time_are_no_weights_of_a_network(summary: AttentionSummary) -
     estimated = AttentionSummary(replace(summary.table, attention=maps), GPU)
 
     assert estimated.meaning().startswith("Shares of time, estimated:")
+    assert estimated.pairs(estimated.operators) == (
+        "Conv head\\u202e and Add join wait mostly for memory bandwidth (75 to 87.5 % of their "
+        "time); Conv stem waits mostly for SMs or compute units (75 % of its time)"
+    )
     assert "λ" not in estimated.meaning()
     assert estimated.cell_sentence(estimated.types, 0, 1, backward=False).startswith(
         "Conv (2 operators) spend "
