@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -115,10 +114,8 @@ class Application:
 
     def start(self, models: Sequence[str] = ()) -> None:
         """Show the window; background work starts right after its first frame."""
-        # What was loaded so far stays: looking through it for garbage would stop the window for
-        # 30 to 170 ms each time.
-        gc.freeze()
-        GarbageTimer(self.window)
+        garbage = GarbageTimer(self.window)
+        self._later.done.connect(garbage.keep_all)
         self._first_frame = FirstFrame(self.window, partial(self._read_devices, tuple(models)))
         self.window.show()
 

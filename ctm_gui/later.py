@@ -66,6 +66,7 @@ ENGINE = (
     "predictor.services.probing.measure",
     "predictor.services.probing.plan",
     "predictor.services.probing.imports",
+    "predictor.services.report.build",
 )
 WINDOWS = (
     "ctm_gui.window.palette",
@@ -84,6 +85,12 @@ WINDOWS = (
     "ctm_gui.probing.dialogs",
     "ctm_gui.probing.result_page",
     "ctm_gui.probing.wizard",
+    "ctm_gui.report.chart",
+    "ctm_gui.report.graph",
+    "ctm_gui.report.marks",
+    "ctm_gui.report.presenter",
+    "ctm_gui.report.preview",
+    "ctm_gui.report.dialog",
 )
 
 

@@ -32,7 +32,9 @@ _KEYS = """# Keys
 
 Every command has a place in the menus, which open by Alt and the underlined letter. Ctrl+Shift+P
 finds a command by a few letters. Tab and Shift+Tab go from control to control, F6 and Shift+F6 from
-one part of the window to the next. The menu key opens the context menu of what has the focus.
+one part of the window to the next: into the search of the targets, into the table of a page. Enter
+on a row of Answer leads to the slowest operator in Why. The menu key opens the context menu of what
+has the focus.
 """
 
 

@@ -43,7 +43,7 @@ class RankedGrid(Grid):
 
     Args:
         columns: from left to right.
-        chances: of the rows.
+        chances: of the rows; None where one is not known.
         min_chance: chance from which a row keeps the limits.
         is_broken: whether a row breaks a limit for sure.
     """
@@ -51,7 +51,7 @@ class RankedGrid(Grid):
     def __init__(
         self,
         columns: Sequence[Column],
-        chances: Sequence[float],
+        chances: Sequence[float | None],
         min_chance: float,
         is_broken: Sequence[bool],
     ) -> None:
@@ -61,11 +61,12 @@ class RankedGrid(Grid):
 
     def colour(self, row: int, column: int, theme: Theme) -> str | None:
         """Return the colour of a cell; None for that of any text."""
-        if self._is_broken[row]:
+        chance, is_of_chance = self._chances[row], self.columns[column].key == CHANCE
+        if self._is_broken[row] or (is_of_chance and chance is None):
             return theme.muted
-        if self.columns[column].key != CHANCE:
+        if not is_of_chance or chance is None:
             return None
-        return theme.good if self._chances[row] >= self.min_chance else theme.bad
+        return theme.good if chance >= self.min_chance else theme.bad
 
 
 class OptionsGrid(RankedGrid):
@@ -105,7 +106,7 @@ class OptionsGrid(RankedGrid):
                 text_column("remark", "Remark", remarks, _FRONT),
                 text_column("family", "Kind", [o.target.device.family.value for o in options]),
             ],
-            [option.chance for option in options],
+            [None if option.is_open else option.chance for option in options],
             min_chance,
             [bool(option.broken) for option in options],
         )
@@ -144,7 +145,9 @@ def _chance_column(options: Sequence[Option]) -> Column:
         text=lambda row: options[row].chance_text,
         numeric=True,
         sort_keys=lambda: np.array([option.chance for option in options], np.float64),
-        copied=lambda rows: [f"{options[row].chance:.4f}" for row in rows],
+        copied=lambda rows: [
+            "" if options[row].is_open else f"{options[row].chance:.4f}" for row in rows
+        ],
         help=_CHANCE,
     )
 

@@ -43,14 +43,14 @@ class ComparisonGrid(Grid):
         more: Mapping[str, bool] | None = None,
     ) -> None:
         self.data, self.rows, self.context = data, data.rows, context
-        self._more = more or {}
         columns = prediction_columns(data.rows, context)
         has_tokens = bool(data.is_tokens.any())
         # Copies have these columns: names without their marks.
         super().__init__(len(data), [c for c in columns if has_tokens or c.key not in _OF_TOKENS])
-        marked = list(map(self._marked, columns))
+        # No column may hold the grid: it would stay until the garbage is collected.
+        marked = [_marked(column, data, context, more or {}) for column in columns]
         place = [column.key for column in columns].index("basis") + 1
-        self.columns = (*marked[:place], self._surer(), *marked[place:])
+        self.columns = (*marked[:place], _surer(data.rows), *marked[place:])
 
     def search(self, words: str) -> BoolArray:
         """Return a mask of the rows that hold every word, bool [N]."""
@@ -76,40 +76,52 @@ class ComparisonGrid(Grid):
         left = (row for of_device in under.values() for row in of_device)
         return np.array([*places, *left], dtype=np.intp)
 
-    def _device(self, row: int) -> str:
-        """Return a device's name after the mark that opens its others, or that of one of them."""
-        name = shown(self.rows[row].device_name)
-        if row >= self.data.compared:
-            return f"      └ {runtime_text(self.rows[row].prediction.configuration)}"
-        is_language = self.rows[row].tokens is not None
-        is_open = None if is_language else self._more.get(self.rows[row].prediction.device_id)
-        return name if is_open is None else f"{OPENED if is_open else CLOSED} {name}"
-
-    def _marked(self, column: Column) -> Column:
-        if column.key == "latency":
-            return replace(column, sort_keys=self._latency_keys)
-        if column.key != "device":
-            return column
-        return replace(column, text=self._device, sort_keys=lambda: column.keys(len(self.data)))
-
-    def _latency_keys(self) -> FloatArray:
-        """Return the order by latency, float64 [N], lower limits and rows without one behind."""
-        data = self.data
-        times = np.where(data.is_lower_limit, np.nan, data.latency_ms)
-        return data.batch / times if self.context.unit is LatencyUnit.FPS else times
-
-    def _surer(self) -> Column:
-        return Column(
-            key=SURER,
-            title="Surer",
-            text=lambda row: _SURER_WORDS if is_uncertain(self.rows[row]) else "",
-            help="Measure reference networks on the device: its intervals get narrower.",
-        )
-
     def needed_columns(self) -> dict[str, bool]:
         """Return for each column whether it has anything to say of these rows."""
         rows, context = self.data.examples, self.context
-        return {c.id: c.is_needed(rows, context) for c in columns_of(context.place)}
+        needed = {c.id: c.is_needed(rows, context) for c in columns_of(context.place)}
+        # The title names the only one, and the room is needed for what the numbers rest on.
+        return needed | {"model": len(self.data.models) != 1}
+
+
+def _marked(
+    column: Column, data: ComparisonColumns, context: TableContext, more: Mapping[str, bool]
+) -> Column:
+    """Return a column as the table shows it, with the marks and the order of its rows."""
+    if column.key == "latency":
+        return replace(column, sort_keys=lambda: _latency_keys(data, context.unit))
+    if column.key != "device":
+        return column
+    return replace(
+        column,
+        text=lambda row: _device(data, row, more),
+        sort_keys=lambda: column.keys(len(data)),
+    )
+
+
+def _device(data: ComparisonColumns, row: int, more: Mapping[str, bool]) -> str:
+    """Return a device's name after the mark that opens its others, or that of one of them."""
+    shown_row = data.rows[row]
+    if row >= data.compared:
+        return f"      └ {runtime_text(shown_row.prediction.configuration)}"
+    is_open = None if shown_row.tokens is not None else more.get(shown_row.prediction.device_id)
+    name = shown(shown_row.device_name)
+    return name if is_open is None else f"{OPENED if is_open else CLOSED} {name}"
+
+
+def _latency_keys(data: ComparisonColumns, unit: LatencyUnit) -> FloatArray:
+    """Return the order by latency, float64 [N], lower limits and rows without one behind."""
+    times = np.where(data.is_lower_limit, np.nan, data.latency_ms)
+    return data.batch / times if unit is LatencyUnit.FPS else times
+
+
+def _surer(rows: Sequence[PredictionRow]) -> Column:
+    return Column(
+        key=SURER,
+        title="Surer",
+        text=lambda row: _SURER_WORDS if is_uncertain(rows[row]) else "",
+        help="Measure reference networks on the device: its intervals get narrower.",
+    )
 
 
 def prediction_columns(rows: Sequence[PredictionRow], context: TableContext) -> list[Column]:

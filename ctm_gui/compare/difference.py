@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.compare.families import first_variants
 from ctm_gui.operators.rows import operator_unit
 from ctm_gui.prediction.comparison import ComparedModel, Comparison, target_names
 from ctm_gui.prediction.followers import ComparisonFollower
@@ -43,7 +44,7 @@ class Matched:
     operators: OperatorDifference
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ModelDifference:
     """Two models and their operators side by side.
 
@@ -55,6 +56,7 @@ class ModelDifference:
         times: where the time goes on the first of the targets, as far as it is worked out; None
             where a model has no number.
         signatures: the user's measurements on the targets.
+        are_variants: whether both models are of one family.
     """
 
     matched: Mapping[int, Matched]
@@ -62,6 +64,7 @@ class ModelDifference:
     predictions: tuple[tuple[Prediction, Prediction], ...]
     times: tuple[TimeChanges | None, ...] = ()
     signatures: KnownTargets = field(default_factory=dict)
+    are_variants: bool = True
 
     @property
     def is_complete(self) -> bool:
@@ -96,9 +99,9 @@ class DifferencePresenter(ComparisonFollower):
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(worker, parent)
         self._chosen: tuple[int, int] | None = None
+        self._variants: tuple[tuple[str, ...], tuple[int, int] | None] = ((), None)
         self._matched: Mapping[int, Matched] = {}
         self.difference: ModelDifference | None = None
-        self.usual = (0, 1)  # the models until others are chosen
         self.message = NOTHING_YET
 
     @property
@@ -108,11 +111,20 @@ class DifferencePresenter(ComparisonFollower):
 
     @property
     def choice(self) -> tuple[int, int]:
-        """Indices of the two models; the usual ones where the chosen ones are gone."""
+        """Indices of the two models; the first variants where the chosen ones are gone."""
         ids = [compared.entry_id for compared in self.models]
         if self._chosen is None or not set(self._chosen) <= set(ids):
-            return self.usual if max(self.usual) < len(ids) else (0, 1)
+            return self.variants or (0, 1)
         return ids.index(self._chosen[0]), ids.index(self._chosen[1])
+
+    @property
+    def variants(self) -> tuple[int, int] | None:
+        """The first two models of one family, looked up once for the same models; None for none."""
+        models = [compared.model for compared in self.models]
+        fingerprints = tuple(model.graph.fingerprint for model in models)
+        if fingerprints != self._variants[0]:
+            self._variants = fingerprints, first_variants(models)
+        return self._variants[1]
 
     def set_comparison(self, comparison: Comparison) -> None:
         """Follow a new comparison; the chosen models stay chosen where they are in it."""
@@ -179,7 +191,11 @@ def _find(
         matched[batch] = _match(first, second, before.get(batch))
     pairs = zip(*map(comparison.predictions_of, choice), strict=True)
     difference = ModelDifference(
-        matched, comparison.targets, tuple(pairs), signatures=comparison.signatures
+        matched=matched,
+        targets=comparison.targets,
+        predictions=tuple(pairs),
+        signatures=comparison.signatures,
+        are_variants=first_variants([comparison.models[i].model for i in choice]) is not None,
     )
     return _with_more_times(difference, context)
 
@@ -301,11 +317,15 @@ class DifferenceGrid(Grid):
 
 
 def difference_summary(difference: ModelDifference) -> str:
-    """Return one line with the numbers of added, removed and changed operators."""
+    """Return one line with the numbers of added, removed and changed operators.
+
+    It says so where the models are no variants of one network: then most of them differ.
+    """
     first_match = difference.matched[0]
     counts = {change: len(first_match.operators.rows_of(change)) for change in Change}
     words = ", ".join(f"{count} {change.value}" for change, count in counts.items())
-    return f"From {shown(first_match.first.label)} to {shown(first_match.second.label)}: {words}"
+    models = f"From {shown(first_match.first.label)} to {shown(first_match.second.label)}"
+    return f"{models}{'' if difference.are_variants else ', a different network'}: {words}"
 
 
 def _pairs(

@@ -6,6 +6,7 @@ window shows rates.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -357,16 +358,19 @@ class MatrixGrid(Grid):
             self._short_names[model],
         )
         mark = BASELINE_MARK if model == matrix.baseline else ""
+        # A column that held the grid would keep it until the garbage is collected.
+        grid = weakref.proxy(self)
         return Column(
             key=f"model {model}",
             title=f"{mark}{title}",
             numeric=True,
-            text=lambda target: self._cell(model, target),
+            text=lambda target: grid.cell(model, target),
             sort_keys=lambda: matrix.sort_keys_ms(model),
             help=f"{shown(label)}: {self.value}",
         )
 
-    def _cell(self, model: int, target: int) -> str:
+    def cell(self, model: int, target: int) -> str:
+        """Return the text of a model on a target."""
         prediction = self.matrix.prediction(model, target)
         if prediction.latency_ms is None:
             return NOTHING

@@ -29,7 +29,7 @@ class HeatDelegate(CellDelegate):
         super().paint(painter, option, index)
 
 
-_MIN_WIDTHS_PX = {"device": 200, "configuration": 130}
+_MIN_WIDTHS_PX = {"device": 200, "configuration": 140}
 # Under it a sentence would be cut: that of the current row stands below the table then.
 _SENTENCE_PX = 300
 

@@ -11,7 +11,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 
 from ctm_gui.compare.pareto import TradeOff, axis_ranges, point_details
-from ctm_gui.widgets.axes import ValueAxis, faded
+from ctm_gui.widgets.axes import ValueAxis, faded, show_axes
 from ctm_gui.widgets.geometry import logs
 from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import PointPlot
@@ -46,6 +46,7 @@ class ParetoPlot(PointPlot):
     def show_trade_off(self, points: TradeOff) -> None:
         """Show other points."""
         self._points = points
+        show_axes(self.canvas, has_data=bool(points.is_placed.any()))
         self.canvas.setLabel("bottom", axis_title(points.unit))
         self.canvas.setLabel("left", points.score_name)
         placed = int(points.is_placed.sum())
@@ -97,7 +98,7 @@ class ParetoPlot(PointPlot):
 
     def _paint(self, painter: QPainter, rect: QRectF) -> None:
         points = self._points
-        if points is None:
+        if points is None or not points.is_placed.any():
             return
         painter.setFont(self.font())
         self._paint_grid(painter, rect)

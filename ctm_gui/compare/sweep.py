@@ -33,9 +33,11 @@ class SweepPresenter(PairFollower):
 
     Signals:
         changed: the choices, the pair or its sweeps are others.
+        pair_requested: the user chose another pair: index of the model and of the target.
     """
 
     changed = Signal()
+    pair_requested = Signal(int, int)
 
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(worker, parent)

@@ -191,7 +191,7 @@ class SweepView(QWidget):
         vbox(self.pair, (self._stack, 1), self.words, of=self)
         for plot in (self.batch_plot, self.threads_plot):
             plot.pointed.connect(lambda words: self.words.setText(words or _LEGEND))
-        self.pair.choice_changed.connect(presenter.choose)
+        self.pair.choice_changed.connect(presenter.pair_requested)
         presenter.changed.connect(self._show)
         options.unit_changed.connect(self._show)
         self._show()

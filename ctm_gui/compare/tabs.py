@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from ctm_gui.compare.difference import DifferencePresenter
 from ctm_gui.compare.difference_view import DifferenceView
-from ctm_gui.compare.families import family_pair
 from ctm_gui.compare.further import FurtherConfigurations
 from ctm_gui.compare.matrix import VariantsPresenter
 from ctm_gui.compare.matrix_view import MatrixView
@@ -80,7 +79,6 @@ class CompareTabs(QWidget):
         self._tokens = TokensAnswer()
         self._looked_at = False
         self._requested_page = CHART_PAGE
-        self._family: tuple[tuple[str, ...], tuple[int, int] | None] = ((), None)
         self.chart = chart
         self.pages = _Pages()
         self.pages.addWidget(chart)
@@ -143,7 +141,7 @@ class CompareTabs(QWidget):
             CHART_PAGE: True,
             MATRIX_PAGE: several,
             PARETO_PAGE: several and any(s is not None for s in self._scores.of_all(models)),
-            DIFFERENCE_PAGE: several and self._variant_pair is not None,
+            DIFFERENCE_PAGE: self._difference.variants is not None,
             SWEEP_PAGE: bool(self._comparison.rows),
         }
         return tuple(name for page, name in enumerate(PAGES) if says[page] or page == self.index)
@@ -154,23 +152,12 @@ class CompareTabs(QWidget):
         followers = (self._variants, self._difference, self._sweep, self._further)
         return all(follower.settled for follower in followers)
 
-    @property
-    def _variant_pair(self) -> tuple[int, int] | None:
-        """Two of the models that are of one family, looked up once for the same models."""
-        models = [compared.model for compared in self._comparison.models]
-        fingerprints = tuple(model.graph.fingerprint for model in models)
-        if fingerprints != self._family[0]:
-            self._family = fingerprints, family_pair(models)
-        return self._family[1]
-
     def show_comparison(self, comparison: Comparison, *, looked_at: bool) -> None:
         """Show another comparison; a hidden page is computed when it becomes visible."""
         self._comparison, self._looked_at = comparison, looked_at
         self.chart.show_missing(comparison.missing)
         self._sweep.set_comparison(comparison)
         self._variants.set_comparison(comparison)
-        if len(comparison.models) > 1:
-            self._difference.usual = self._variant_pair or (0, 1)
         self._difference.set_comparison(comparison)
         self._further.set_comparison(comparison)
         self._show_page()

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ctm_gui.language.rows import answer
 from ctm_gui.language.state import LanguageResults
-from predictor.core.prediction import Prediction
-from predictor.core.records import Configuration
-from predictor.core.run_facts import MemoryUse
-from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import uncapitalised
-from predictor.presentation.prediction_rows import PredictionRow, TokenRates
+from predictor.presentation.prediction_rows import PredictionRow
 from predictor.presentation.wording import shown
-from predictor.services.generation.records import Generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,59 +26,10 @@ class TokensAnswer:
 
 def tokens_answer(models: Sequence[LanguageResults]) -> TokensAnswer:
     """Return the rows and the words of language models on devices."""
-    rows = [_row(result) for model in models for result in _ordered(model.results)]
-    return TokensAnswer(rows, "\n".join(_line(model) for model in models))
+    rows = [row for model in models for row in model.rows]
+    return TokensAnswer(rows, "\n".join(map(_line, models)))
 
 
 def _line(model: LanguageResults) -> str:
-    words = model.message or uncapitalised(answer(model.results))
+    words = model.message or uncapitalised(model.answer)
     return f"{shown(model.label)}: {words}"
-
-
-def _ordered(results: Sequence[Generation]) -> list[Generation]:
-    """Return results in the order of a table by latencies, of which these rows have none."""
-    return sorted(results, key=lambda result: -(result.decode_tokens_per_s or 0.0))
-
-
-def _row(result: Generation) -> PredictionRow:
-    device, memory = result.device, result.memory
-    usable = None if result.usable is None else int(result.usable.bytes)
-    prediction = Prediction(
-        model=result.model,
-        fingerprint="",
-        device_id=device.id,
-        configuration=Configuration(result.runtime or UNKNOWN, batch=result.request.batch),
-        engine="",
-        basis=result.basis,
-        latency_ms=None,
-        fits_memory=result.fits,
-        problem=result.problem,
-        evidence=result.evidence,
-        memory=MemoryUse(int(memory.weights), int(memory.cache + memory.working), usable),
-    )
-    return PredictionRow(
-        prediction=prediction,
-        device_name=device.name,
-        model_label=result.model,
-        vendor=device.vendor,
-        family=device.family.value,
-        batch=result.request.batch if result.request.batch > 1 else 0,
-        tokens=_rates(result),
-    )
-
-
-def _rates(result: Generation) -> TokenRates:
-    first, token = result.first_token, result.token
-    if first is None or token is None:
-        return TokenRates(weights=result.weights)
-    of_all = 1000 * result.request.batch
-    return TokenRates(
-        weights=result.weights,
-        per_s=result.decode_tokens_per_s,
-        low_per_s=of_all / token.high,
-        high_per_s=of_all / token.low,
-        first_ms=first.median,
-        first_low_ms=first.low,
-        first_high_ms=first.high,
-        prompt=result.request.prompt,
-    )

@@ -33,6 +33,7 @@ from ctm_gui.widgets.basic import (
 )
 from ctm_gui.widgets.fields import LatencyBudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
+from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import LatencyUnit
@@ -41,7 +42,7 @@ from predictor.presentation.prediction_rows import Place, PredictionRow, TableCo
 _READING = "The models are being read: their latencies come here one by one."
 _NOTHING_YET = "Open a model and tick a target to compare latencies here."
 # Names distinguish the rows: they stay readable, and the table scrolls instead.
-_NAME_WIDTHS_PX = {"model": 190, "device": 220}
+_NAME_WIDTHS_PX = {"model": 190, "device": 250}
 
 
 class CompareView(QWidget):
@@ -51,6 +52,7 @@ class CompareView(QWidget):
 
     Signals:
         row_activated: the user asks for more about a row: its index into the rows last shown.
+        row_chosen: the user went to a row of the comparison: its index.
         tokens_activated: the user asks for more about a language model on a device: its label and
             the id.
         other_activated: the user wants a further configuration in place of its device's: its row.
@@ -63,6 +65,7 @@ class CompareView(QWidget):
     """
 
     row_activated = Signal(int)
+    row_chosen = Signal(int)
     tokens_activated = Signal(str, str)
     other_activated = Signal(object)
     more_toggled = Signal(str)
@@ -194,7 +197,7 @@ class CompareView(QWidget):
         self.chart.row_activated.connect(self._on_activated)
         self.table.row_activated.connect(self._on_activated)
         self.table.clicked.connect(self._on_clicked)
-        self.table.rows_selected.connect(self.chart.select_rows)
+        self.table.rows_selected.connect(self._on_selected)
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _refresh(self) -> None:
@@ -240,6 +243,12 @@ class CompareView(QWidget):
             self.row_activated.emit(row)
         else:
             self.other_activated.emit(self._data.rows[row])
+
+    def _on_selected(self, rows: IndexArray, current: int | None) -> None:
+        self.chart.select_rows(rows, current)
+        is_of_model = current is not None and current < self._data.compared
+        if rows.size and is_of_model and not self._data.is_tokens[current]:
+            self.row_chosen.emit(current)
 
     def _on_clicked(self, index: QModelIndex) -> None:
         """Open what a device runs beside, or the wizard, where the cell says so."""

@@ -125,13 +125,14 @@ class DeviceForm(QObject):
         return [_in_list(key, sentence) for key, sentence in self.problems.items()]
 
     def warning_lines(self) -> list[str]:
-        """Return every contradiction, then the metrics without a source."""
+        """Return every contradiction, a sentence each."""
         family = self.fields.family
-        lines = [in_words(finding.sentence, family) for finding in self.check.findings]
-        unsourced = [metric_label(name, family) for name in self.check.unsourced]
-        if unsourced:
-            lines.append(f"Without a source: {', '.join(unsourced)}.")
-        return lines
+        return [in_words(finding.sentence, family) for finding in self.check.findings]
+
+    def unsourced_line(self) -> str:
+        """Return which metrics have no source; empty for none."""
+        unsourced = [metric_label(name, self.fields.family) for name in self.check.unsourced]
+        return f"Without a source: {', '.join(unsourced)}." if unsourced else ""
 
     def implied_text(self, name: str) -> str:
         """Return the value that the device's names imply for a text or metric; empty for none."""

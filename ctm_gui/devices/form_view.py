@@ -56,7 +56,8 @@ class MetricField(QWidget):
         self._arrange()
         self.value.textEdited.connect(self.value_edited)
         self.source.textEdited.connect(self.source_edited)
-        for field in (self.value, self.source):
+        self._fields = (self.value, self.source)
+        for field in self._fields:
             field.installEventFilter(self)
 
     def show_wording(self, family: Family) -> None:
@@ -101,12 +102,14 @@ class MetricField(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Show the notes when a field is left, and the range of values when it is entered."""
         if event.type() in {QEvent.Type.FocusIn, QEvent.Type.FocusOut}:
+            for field in self._fields:
+                field.setModified(False)  # what is wrong in it stays until it is typed into
             self._show_notes()
             self._show_placeholder()
         return super().eventFilter(watched, event)
 
     def _show_notes(self) -> None:
-        is_typed = self.value.hasFocus() or self.source.hasFocus()
+        is_typed = any(field.hasFocus() and field.isModified() for field in self._fields)
         problems, warnings = ((), ()) if is_typed else self._notes
         self.problem.show_lines(problems)
         self.warning.show_lines(() if problems else warnings)
@@ -251,6 +254,20 @@ class DeviceFormView(QScrollArea):
                 self.ensureWidgetVisible(field)
                 return
         self.entered.emit()
+
+    def show_note(self) -> None:
+        """Go to the first field below which something is said."""
+        texts = ((note, self.texts.get(name)) for name, note in self.text_notes.items())
+        metrics = (
+            (note, field.value)
+            for field in self.fields.values()
+            for note in (field.problem, field.warning)
+        )
+        for note, field in (*texts, *metrics):
+            if note.isVisibleTo(self) and field is not None:
+                field.setFocus(Qt.FocusReason.OtherFocusReason)
+                self.ensureWidgetVisible(note)
+                return
 
     def show_form(self) -> None:
         """Show the form's values and problems."""

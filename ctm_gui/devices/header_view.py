@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from ctm_gui.devices.form import DeviceForm
@@ -20,16 +21,33 @@ _FIXED_WIDTH = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 _SHIPPED = "Shipped with the program. Duplicate it to make a device of your own from it."
 
 
+class _Findings(ElidedLabel):
+    """How many sentences stand below; ``clicked`` asks for the first of them."""
+
+    clicked = Signal()
+
+    def __init__(self, role: str) -> None:
+        super().__init__()
+        self.setProperty("role", role)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        self.clicked.emit()
+
+
 class DeviceHeader(QWidget):
     """Name, buttons and summary of the device that a form shows.
 
     Signals:
         duplicate, export, delete: the buttons that are not of the form itself.
+        note_requested: the user wants to see the first note in the form.
     """
 
     duplicate = Signal()
     export = Signal()
     delete = Signal()
+    note_requested = Signal()
 
     def __init__(self, form: DeviceForm, live: LivePrediction) -> None:
         super().__init__()
@@ -39,9 +57,9 @@ class DeviceHeader(QWidget):
         self.state = label(role="muted")
         # A line each, also where they are empty: a header that grows moves the field that is typed
         # into. The sentences stand below their fields: these count them, and have them as tips.
-        self.live, self.problems, self.warnings = ElidedLabel(), ElidedLabel(), ElidedLabel()
-        self.problems.setProperty("role", "bad")
-        self.warnings.setProperty("role", "warn")
+        self.live, self.problems, self.warnings = ElidedLabel(), _Findings("bad"), _Findings("warn")
+        for findings in (self.problems, self.warnings):
+            findings.clicked.connect(self.note_requested)
         self.duplicate_button = button(
             "&Duplicate", "Make a device of your own from this one", self.duplicate.emit
         )
@@ -61,7 +79,7 @@ class DeviceHeader(QWidget):
         for command in commands:
             command.setMinimumWidth(_BUTTON_PX)
         buttons = hbox((self.name, 1), *commands, spacing=6)
-        findings = hbox((self.problems, 1), (self.warnings, 1), spacing=8)
+        notes = hbox((self.problems, 1), (self.warnings, 1), spacing=8)
         self.start_box = QComboBox()
         line = line_edit("Start from a similar device", placeholderText="type a part of its name")
         make_searchable(self.start_box, line)
@@ -76,7 +94,7 @@ class DeviceHeader(QWidget):
             self._start,
             self.state,
             self.live,
-            findings,
+            notes,
             of=self,
             margins=(8, 8, 8, 4),
             spacing=3,
@@ -102,7 +120,7 @@ class DeviceHeader(QWidget):
         self._start.setVisible(here and form.is_empty)
         if here and form.is_empty and not self._keys:
             self._offer()
-        missing = form.missing_line() if here else ""
+        missing = " ".join([form.missing_line(), form.unsourced_line()] if here else "").strip()
         problems = form.problem_lines() if editable else []
         warnings = form.warning_lines() if here else []
         _count(self.problems, "", problems, "wrong value")

@@ -255,6 +255,7 @@ class DevicesView(LateView):
         self.header.duplicate.connect(self._duplicate)
         self.form_view.entered.connect(self.header.save_button.setFocus)
         self.header.export.connect(self.export_file)
+        self.header.note_requested.connect(self.form_view.show_note)
         self.header.delete.connect(lambda: self.library.delete(self.form.key))
         self.machine.changed.connect(self._show_machine)
         self.pages.currentChanged.connect(self._on_device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -23,6 +24,7 @@ from predictor.presentation.wording import (
     in_unit,
     interval_text,
     latency_text,
+    limit_sign,
     local_time,
     number,
     percent,
@@ -141,8 +143,10 @@ def _figures(data: PastRows, unit: LatencyUnit) -> list[Column]:
         help="Of what was predicted; a measured latency has its own.",
     )
     error = number_column("error", "Error", data.error, _ERROR, _SIGNED, by_size=True)
+    predicted = _latency("latency", "Predicted", rows, [row.predicted_ms for row in rows], unit)
+    limits = [limit_sign(row.stored.prediction, unit) for row in rows]
     return [
-        _latency("latency", "Predicted", rows, [row.predicted_ms for row in rows], unit),
+        replace(predicted, text=lambda row: f"{limits[row]}{predicted.text(row)}"),
         interval,
         _latency("measured", "Measured", rows, [row.measured_ms for row in rows], unit),
         error,
@@ -274,7 +278,7 @@ def row_details(row: PastRow, unit: LatencyUnit) -> str:
             f"{basis_text(prediction)}"
         ),
         f"Configuration: {configuration_text(prediction.configuration)}",
-        f"Predicted: {latency_text(row.predicted_ms, unit, batch)}",
+        (f"Predicted: {limit_sign(prediction, unit)}{latency_text(row.predicted_ms, unit, batch)}"),
     ]
     if prediction.low80_ms is not None:
         lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")

@@ -11,7 +11,6 @@ from PySide6.QtCore import QObject, Signal
 from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.language.state import LanguageEntry
 from ctm_gui.tasks.serial import SerialWorker
-from predictor.core.errors import InputError
 from predictor.formats.suffixes import GGUF, SUFFIXES
 from predictor.graph.model import Model
 from predictor.services.generation.records import GenerationRequest
@@ -113,12 +112,4 @@ class LanguageFiles(QObject):
 
     def _read(self, path: str, then: Callable[[LanguageModel], None]) -> None:
         read = partial(_reader().read_language_model, path)
-        if path.lower().endswith(GGUF):
-            # The vocabulary in its header takes a while.
-            self._finder.submit(lambda _: read(), on_result=then, on_error=self.failed.emit)
-            return
-        # A configuration is some kB of text: reading it takes less than a frame.
-        try:
-            then(read())
-        except InputError as error:
-            self.failed.emit(error)
+        self._finder.submit(lambda _: read(), on_result=then, on_error=self.failed.emit)

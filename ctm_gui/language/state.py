@@ -13,6 +13,7 @@ from predictor.services.generation.records import Generation, GenerationRequest
 from predictor.services.serving.records import Limits, Load
 
 if TYPE_CHECKING:
+    from predictor.presentation.prediction_rows import PredictionRow
     from predictor.services.models.language import LanguageModel
 
 
@@ -122,9 +123,13 @@ class LanguageResults:
     Attributes:
         label: of the model.
         results: one a device.
+        rows: the results as rows of the comparison, in its order.
+        answer: what they come to, in a sentence.
         message: why there are none, in a sentence.
     """
 
     label: str
     results: Sequence[Generation] = ()
+    rows: Sequence[PredictionRow] = ()
+    answer: str = ""
     message: str = ""

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from ctm_gui.language.curves import Along, Curve, curve_of, rate_curve
+from ctm_gui.language.rows import answer
 from ctm_gui.language.state import LanguageEntry, LanguageResults, LanguageState
+from ctm_gui.language.token_rows import token_rows
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device, TargetId
 from predictor.cost.engine import TargetMeasurements
@@ -62,9 +64,12 @@ class LanguageWork:
         for entry in self.state.entries:
             label = self.state.labels[entry.path]
             try:
-                made[entry.path] = LanguageResults(label, self.generated(entry))
+                results = self.generated(entry)
             except InputError as error:
                 made[entry.path] = LanguageResults(label, message=str(error))
+                continue
+            rows, words = token_rows(results), answer(results)
+            made[entry.path] = LanguageResults(label, results, rows, words)
         return made
 
     def runs(self) -> tuple[LanguageRun, ...]:

@@ -7,6 +7,7 @@ shows FPS, operators are shown in milliseconds.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -274,14 +275,16 @@ class OperatorsGrid(Grid):
         return self._cumulative
 
     def _all(self) -> list[Column]:
-        table = self.table
+        table, summary = self.table, self._summary
         scale = self._unit.from_ms(1.0)
+        # A column that held the grid would keep it until the garbage is collected.
+        grid = weakref.proxy(self)
         cumulative = share_column(
-            "cumulative", "Cumulative", lambda: self.cumulative, _CUMULATIVE_HELP
+            "cumulative", "Cumulative", lambda: grid.cumulative, _CUMULATIVE_HELP
         )
         return [
             place_column(len(table.names)),
-            name_column("name", "Name", table.names, lambda: self._summary.name_ranks),
+            name_column("name", "Name", table.names, lambda: summary.name_ranks),
             number_column("latency", f"Latency ({self._unit})", table.latency_ms * scale),
             share_column(SHARE, "Share", lambda: table.share),
             replace(cumulative, sort_keys=lambda: table.share),

@@ -96,6 +96,11 @@ class PairFollower(ComparisonFollower):
         """The pair, where its target was chosen; None where it is the first one."""
         return self.choice if self._chosen is not None and self._chosen[1] is not None else None
 
+    def take_pair(self, other: PairFollower) -> None:
+        """Work on the pair that another follower works on, or will."""
+        if other._chosen is not None:
+            self._choose(*other._chosen)
+
     def choose(self, model: int, target: int) -> None:
         """Choose another pair of the comparison, by index."""
         models, targets = self._comparison.models, self._comparison.targets

@@ -7,7 +7,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt
 
 from ctm_gui.probing.progress import SampleTrace
-from ctm_gui.widgets.axes import ValueAxis, colour_axes
+from ctm_gui.widgets.axes import ValueAxis, colour_axes, show_axes
 from ctm_gui.widgets.canvas import without_export
 from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.view_options import ViewOptions
@@ -71,6 +71,7 @@ class CoveragePlot(_Plot):
     def paint_again(self) -> None:
         """Draw every candidate."""
         self.clear()
+        show_axes(self.plotItem, has_data=self._coverage is not None)
         if self._coverage is None:
             return
         coverage, theme = self._coverage, self._options.theme
@@ -113,7 +114,7 @@ class SamplesPlot(_Plot):
             self.plot([], [], pen=None, symbol=symbol, symbolSize=5, symbolPen=None)
             for symbol in _SYMBOLS
         ]
-        self.plotItem.hide()  # axes without data say nothing
+        show_axes(self.plotItem, has_data=False)
         follow_theme(self, options, self._draw)
 
     def show_trace(self, trace: SampleTrace) -> None:
@@ -122,7 +123,7 @@ class SamplesPlot(_Plot):
         blocks = [trace.points(number, MAX_POINTS) for number in range(1, len(_SYMBOLS) + 1)]
         for curve, points in zip(self._curves, blocks, strict=True):
             curve.setData(*points)
-        self.plotItem.setVisible(any(len(runs) for runs, _ in blocks))
+        show_axes(self.plotItem, has_data=any(len(runs) for runs, _ in blocks))
 
     def paint_again(self) -> None:
         """Colour the blocks."""

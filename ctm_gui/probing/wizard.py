@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QFrame, QLabel, QStackedWidget, QWidget
 
@@ -23,6 +23,7 @@ from ctm_gui.probing.target_page import TargetPage
 from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import STRETCH, hbox, scrolled
+from ctm_gui.widgets.focus import first_focusable
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import CtmError
 
@@ -189,6 +190,7 @@ class ProbingWizard(BaseDialog):
             page.changed.connect(self._show_buttons)
         self.target_page.resumed.connect(self._resume)
         self.target_page.left.connect(presenter.shelf.leave)
+        self.target_page.ticked.row_activated.connect(self.next)
         self.plan_page.idle.connect(self.next)
         self.measure_page.go_on_requested.connect(
             lambda: presenter.run.go_on(presenter.run.session_id, self._choice)
@@ -224,6 +226,11 @@ class ProbingWizard(BaseDialog):
         )
         self.plan_page.follow_load(is_open=page == PLAN)
         self._show_buttons()
+        # A button that hides or waits would hand the focus to *Close*, which Space presses.
+        current = self.pages.currentWidget()
+        entry = current and first_focusable(current)
+        if entry:
+            entry.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _show_buttons(self) -> None:
         page, run = self.pages.currentIndex(), self.presenter.run

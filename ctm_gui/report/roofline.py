@@ -133,7 +133,7 @@ def _roof(frame: _Frame, roof: RoofMark, roofs: Sequence[RoofMark]) -> Line | No
     if start >= end:
         return None
     ys = [frame.y(height + slope * x) for x in (start, end)]
-    return Line(frame.x(start), ys[0], frame.x(end), ys[1], LIGHT.text, 12.0, roof.is_bound)
+    return Line(frame.x(start), ys[0], frame.x(end), ys[1], LIGHT.text, 12.0, roof.is_measured)
 
 
 def _label(flow: Flow, frame: _Frame, roof: RoofMark, line: Line, *, is_under: bool) -> None:

@@ -360,7 +360,7 @@ class Crowd:
     """
 
     def __init__(self, pixels: FloatArray, lines: Sequence[QLineF]) -> None:
-        finite = pixels[np.isfinite(pixels).all(axis=1)]
+        finite = pixels[np.isfinite(pixels[:, 0]) & np.isfinite(pixels[:, 1])]
         # Some hundred show where there is room: all of 10 000 would take 50 ms.
         self._points = finite[:: 1 + len(finite) // _MAX_POINTS]
         ends = np.array([[[x.x1(), x.y1()], [x.x2(), x.y2()]] for x in lines]).reshape(-1, 2, 2)

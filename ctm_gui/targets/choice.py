@@ -145,7 +145,11 @@ class TargetSelection(QObject):
 
     def has_choice(self, device_id: str) -> bool:
         """Whether anything but the usual configuration may be chosen of a device."""
-        return any(device_id in of for of in (self.configurations, self.what_ifs, self.variants))
+        return (
+            device_id in self.configurations
+            or device_id in self.what_ifs
+            or device_id in self.variants
+        )
 
     def configuration_of(self, device: Device) -> Configuration:
         """Return the configuration that a device is predicted with."""
@@ -269,6 +273,10 @@ class TargetSelection(QObject):
     def is_selected(self, device_id: str) -> bool:
         """Whether the device is checked."""
         return device_id in self._selected
+
+    def count_selected(self, device_ids: frozenset[str]) -> int:
+        """Return how many of some devices are checked."""
+        return len(device_ids & self._selected)
 
     def select(self, device_ids: Iterable[str], *, selected: bool) -> None:
         """Check or uncheck devices."""

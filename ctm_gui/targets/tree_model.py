@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -31,7 +32,8 @@ _ROW_SIZE = QSize(0, 22)
 # Joined once: the view asks a thousand times before its first frame.
 _FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 _NAME_FLAGS = _FLAGS | Qt.ItemFlag.ItemIsUserCheckable
-_ANNOUNCED = 12  # changes in a turn
+_ANNOUNCED = 12  # changes at once
+_TURN_S = 0.005  # of more changes
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -67,6 +69,7 @@ class _Node:
     device: Device | None = None
     children: list[_Node] = field(default_factory=list)
     tip: str = ""
+    _ids: frozenset[str] | None = field(default=None, init=False)
 
     @property
     def is_checkable(self) -> bool:
@@ -81,14 +84,23 @@ class _Node:
         return (node.device for node in self.device_nodes() if node.device is not None)
 
     def device_nodes(self) -> Iterator[_Node]:
-        if self.device is not None:
-            yield self
-        for child in self.children:
-            yield from child.device_nodes()
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.device is not None:
+                yield node
+            stack += reversed(node.children)
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Of its devices; they are asked for at each paint, when the tree is complete."""
+        if self._ids is None:
+            self._ids = frozenset(device.id for device in self.devices())
+        return self._ids
 
     def child(self, text: str) -> _Node:
         """Return the group of this name below, made where it is missing."""
-        for node in self.children:
+        for node in reversed(self.children):  # devices come sorted: the last one, nearly always
             if node.text == text and node.device is None:
                 return node
         node = _Node(text, self)
@@ -221,10 +233,10 @@ class TargetsTreeModel(QAbstractItemModel):
         return words.get(Qt.ItemDataRole(role))
 
     def _check_state(self, node: _Node) -> Qt.CheckState:
-        states = {self._selection.is_selected(device.id) for device in node.devices()}
-        if len(states) > 1:
+        checked = self._selection.count_selected(node.ids)
+        if 0 < checked < len(node.ids):
             return Qt.CheckState.PartiallyChecked
-        return Qt.CheckState.Checked if True in states else Qt.CheckState.Unchecked
+        return Qt.CheckState.Checked if checked else Qt.CheckState.Unchecked
 
     def _node(self, index: Index) -> _Node:
         node = index.internalPointer() if index.isValid() else None
@@ -296,31 +308,31 @@ class TargetsTreeModel(QAbstractItemModel):
     def _refresh(self, device_ids: frozenset[str], column: Column) -> None:
         """Announce that devices, and the groups that they are in, are others in a column.
 
-        Each change of neighbours costs the view a quarter of a millisecond: many come in turns.
+        Each change of neighbours costs the view a quarter of a millisecond, and more where many
+        groups are open: many come in turns.
         """
         changed = [
             nodes
             for group in self._groups()
-            if (
-                nodes := [c for c in group.children if any(d.id in device_ids for d in c.devices())]
-            )
+            if (nodes := [c for c in group.children if not device_ids.isdisjoint(c.ids)])
         ]
-        parts = [changed[first:][:_ANNOUNCED] for first in range(0, len(changed), _ANNOUNCED)]
-        if len(parts) > 1:
-            in_turns(self._announcing(self._root, parts, column), self)
+        if len(changed) > _ANNOUNCED:
+            in_turns(self._announcing(self._root, changed, column), self)
         else:
             for nodes in changed:
                 self._announce(nodes, column)
 
     def _announcing(
-        self, root: _Node, parts: Sequence[Sequence[list[_Node]]], column: Column
+        self, root: _Node, changed: Sequence[Sequence[_Node]], column: Column
     ) -> Iterator[None]:
-        for part in parts:
+        until_s = time.perf_counter() + _TURN_S
+        for nodes in changed:
             if self._root is not root:
                 return  # its rows are announced as new ones
-            for nodes in part:
-                self._announce(nodes, column)
-            yield
+            self._announce(nodes, column)
+            if time.perf_counter() > until_s:
+                yield
+                until_s = time.perf_counter() + _TURN_S
 
     def _groups(self) -> Iterator[_Node]:
         stack = [self._root]

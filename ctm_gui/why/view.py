@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtWidgets import QSplitter, QTabWidget, QWidget
+from PySide6.QtWidgets import QApplication, QSplitter, QTabWidget, QWidget
 
 from ctm_gui import settings as table
 from ctm_gui.attention.view import AttentionView
@@ -21,7 +21,7 @@ from ctm_gui.prediction.explanation import (
 )
 from ctm_gui.roofline.view import RooflineView
 from ctm_gui.settings import Setting, Settings
-from ctm_gui.tasks.turns import NextTurn
+from ctm_gui.tasks.turns import NextTurn, in_turns
 from ctm_gui.timeline.view import TimelineView
 from ctm_gui.why.subject import subject_of
 from ctm_gui.why.subject_panel import SubjectPanel
@@ -85,6 +85,20 @@ class WhyView(QWidget):
             self._graph.canvas.setFocus(Qt.FocusReason.ShortcutFocusReason)
         elif part in STRIP:
             self.strip.setCurrentIndex(STRIP.index(part))
+
+    def enter(self) -> None:
+        """Put the focus on the slowest operator, once it is there and unless it went elsewhere."""
+        table, focused = self._operators.table, QApplication.focusWidget()
+
+        def enter() -> None:
+            if self.isVisible() and QApplication.focusWidget() is focused:
+                table.setFocus(Qt.FocusReason.OtherFocusReason)
+
+        if table.isVisible():
+            enter()
+        else:
+            once = Qt.ConnectionType.SingleShotConnection
+            self._explanation.table_changed.connect(enter, once)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box of the graph, or of the strip with the focus."""
@@ -162,18 +176,19 @@ class WhyView(QWidget):
 
     def _show_table(self) -> None:
         explained, message = self._explanation.explained, self._explanation.message
-        now = (explained, message if explained is None else "")
-        for view in self._views:
-            # What is gone is let go of by the hidden views too.
-            if view is self._view or explained is None:
-                self._fill(view, *now)
-        if explained is None:
-            self._graph_turn.stop()
-            self._fill_graph()
-        else:
-            # In a turn of its own: the table and the graph of 100 000 operators stall together.
-            self._graph_turn.start()
+        self._fill(self._view, explained, message if explained is None else "")
+        # In a turn of its own: the table and the graph of 100 000 operators stall together.
+        self._graph_turn.start()
         self._panel_turn.start()
+        if explained is None:
+            in_turns(self._letting_go(), self)
+
+    def _letting_go(self) -> Iterator[None]:
+        """Empty the hidden views too: what is gone is not to be kept by them."""
+        for view in self._views:
+            yield
+            if self._explanation.explained is None:
+                self._fill(view, None, self._explanation.message)
 
     def _fill_graph(self) -> None:
         explained, message = self._explanation.explained, self._explanation.message

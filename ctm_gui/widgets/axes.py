@@ -212,3 +212,9 @@ def colour_axes(plot: _HasAxes, theme: Theme) -> None:
         axis = plot.getAxis(side)
         axis.setPen(pg.mkPen(theme.grid))
         axis.setTextPen(pg.mkPen(theme.muted))
+
+
+def show_axes(plot: _HasAxes, *, has_data: bool) -> None:
+    """Show the axes; without data they would count from 0 to 1, which is nothing."""
+    for side in ("left", "bottom"):
+        plot.getAxis(side).setVisible(has_data)

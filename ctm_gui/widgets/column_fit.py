@@ -33,7 +33,7 @@ class ColumnFit(QObject):
     Args:
         table: shows ``model``; owns this.
         model: its grid has the columns.
-        min_width_px: width under which a column is never fitted, by its key.
+        min_width_px: width under which a column of wider texts is never fitted, by its key.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class ColumnFit(QObject):
             minimum_px,
         )
         for number, width in zip(texts, pressed, strict=True):
-            natural[number] = max(width, self._min_width_px.get(columns[number].key, 0))
+            natural[number] = width
         self._set(0, natural)
 
     def _fit_rest(self, fit: int) -> Iterator[None]:
@@ -129,11 +129,11 @@ class ColumnFit(QObject):
 
     def _width(self, column: Column, sample: Sequence[int]) -> float:
         metrics = self._table.fontMetrics()
-        texts = {column.title, *(column.text(row) for row in sample)}
-        lines = [line for text in texts for line in text.split("\n")]
+        cells = {column.text(row) for row in sample}
+        lines = [line for text in {column.title, *cells} for line in text.split("\n")]
         # Measuring takes longer than writing: the widest is among those with most letters.
         widest = max(map(metrics.horizontalAdvance, nlargest(_MEASURED_TEXTS, lines, key=len)))
         margin = 2 * CELL_PADDING_PX + metrics.horizontalAdvance("m")
-        return max(
-            min(float(widest + margin), _WIDEST_COLUMN_PX), self._min_width_px.get(column.key, 0)
-        )
+        # What is still to be typed needs room too.
+        minimum = 0.0 if any(cells) else float(self._min_width_px.get(column.key, 0))
+        return max(min(float(widest + margin), _WIDEST_COLUMN_PX), minimum)

@@ -27,7 +27,7 @@ class FilteredTable(GridView):
         model: its grid has the rows.
         name: for screen readers.
         hint: the facts that a search reads, shown in the empty box.
-        min_width_px: width under which a column is never fitted, by its key.
+        min_width_px: width under which a column of wider texts is never fitted, by its key.
     """
 
     def __init__(

@@ -55,7 +55,7 @@ class GridView(QTableView):
     Args:
         model: its grid has the rows.
         name: for screen readers.
-        min_width_px: width under which a column is never fitted, by its key.
+        min_width_px: width under which a column of wider texts is never fitted, by its key.
 
     Signals:
         row_activated: Enter or a double click on a row; its row in the data.

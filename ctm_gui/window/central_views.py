@@ -134,12 +134,20 @@ class CentralViews(QObject):
         """Show where the time goes on a device."""
         self.workspace.selection.select([device_id], selected=True)
         self.explanation.choose_device(device_id)
-        self.window.show_page("operators")
+        self._show_operators()
+
+    def choose_row(self, row: int) -> None:
+        """Let the pages of one pair be about a row of the comparison."""
+        self.explanation.choose(*self.workspace.comparison.pair_of(row))
 
     def show_row(self, row: int) -> None:
         """Show where the time of a row of the comparison goes."""
-        self.explanation.choose(*self.workspace.comparison.pair_of(row))
+        self.choose_row(row)
+        self._show_operators()
+
+    def _show_operators(self) -> None:
         self.window.show_page("operators")
+        self.why_view.enter()
 
     def show_tokens(self, label: str, device_id: str) -> None:
         """Show where the time of a language model goes on a device."""

@@ -8,6 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QLineEdit, QWidget
 
+from ctm_gui.widgets.focus import first_focusable, holds
+
 
 def go_to_part(parts: Sequence[QWidget], step: int, entries: Mapping[QWidget, QWidget]) -> None:
     """Put the focus into the part that is ``step`` places after the one that has it.
@@ -20,7 +22,7 @@ def go_to_part(parts: Sequence[QWidget], step: int, entries: Mapping[QWidget, QW
     """
     visible = [part for part in parts if part.isVisible()]
     focused = parts[0].window().focusWidget()
-    here = next((i for i, part in enumerate(visible) if _holds(part, focused)), None)
+    here = next((i for i, part in enumerate(visible) if holds(part, focused)), None)
     order = range(1, len(visible) + 1)
     start = (-1 if step > 0 else 0) if here is None else here
     for distance in order:
@@ -33,21 +35,9 @@ def go_to_part(parts: Sequence[QWidget], step: int, entries: Mapping[QWidget, QW
             return
 
 
-def first_focusable(part: QWidget) -> QWidget | None:
-    """Return the first widget of a part that Tab can reach; a view that was left is remembered."""
-    last = part.focusWidget()
-    if last is not None and last.isVisible() and last.isEnabled():
-        return last
-    widget: QWidget | None = part
-    while widget is not None and not _takes_tab(widget):
-        following = widget.nextInFocusChain()
-        widget = following if following is not part and _holds(part, following) else None
-    return widget
-
-
 def _was_left(part: QWidget) -> bool:
     last = part.focusWidget()
-    return last is not None and not isinstance(last, QAbstractButton)
+    return last is not None and last.isVisible() and not isinstance(last, QAbstractButton)
 
 
 def copy_from(focused: QWidget | None) -> None:
@@ -65,17 +55,3 @@ def select_all_in(focused: QWidget | None) -> bool:
         focused.selectAll()
         return True
     return False
-
-
-def _holds(part: QWidget, widget: QWidget | None) -> bool:
-    return widget is not None and (widget is part or part.isAncestorOf(widget))
-
-
-def _takes_tab(widget: QWidget) -> bool:
-    policy = widget.focusPolicy()
-    return (
-        bool(policy & Qt.FocusPolicy.TabFocus)
-        and widget.isVisible()
-        and widget.isEnabled()
-        and widget.focusProxy() is None
-    )

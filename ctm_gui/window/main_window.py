@@ -19,6 +19,7 @@ from ctm_gui.targets.ranking import ConfigurationRanking
 from ctm_gui.undo import page_of
 from ctm_gui.widgets.basic import fill, splitter
 from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
+from ctm_gui.widgets.focus import content_of
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.theme import ThemeChoice
 from ctm_gui.widgets.view_options import ViewOptions
@@ -250,8 +251,11 @@ class MainWindow(QMainWindow):
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""
         parts = (self.place_strip, self.models_panel, self.targets_panel, self.places)
-        # The first button of the targets ticks all of them.
-        entries: dict[QWidget, QWidget] = {self.targets_panel: self.targets_panel.search_box}
+        # The first button of the targets ticks all of them; a page has strips before its content.
+        entries = {
+            self.targets_panel: self.targets_panel.search_box,
+            self.places: content_of(self.tabs.currentWidget()),
+        }
         go_to_part((*parts, self.message_list), step, entries)
 
     def toggle_messages(self) -> None:

@@ -119,19 +119,24 @@ def _make_compare(views: CentralViews) -> QWidget:
 
     options, worker, workspace = views.options, views.workspace.predictor, views.workspace
     chart = views.compare_view
+    sweep = SweepPresenter(worker, views)
+    explanation = views.explanation
+    explanation.choices_changed.connect(lambda: sweep.take_pair(explanation))
+    sweep.pair_requested.connect(explanation.choose)
     further = FurtherConfigurations(worker, workspace.selection, workspace.comparing, views)
     pages = views.compare_tabs = CompareTabs(
         options,
         chart,
         VariantsPresenter(worker, views),
         DifferencePresenter(worker, views),
-        SweepPresenter(worker, views),
+        sweep,
         Scores(views.settings, views),
         further,
     )
     pages.show_page(views.settings.get(table.COMPARE_MODE))
     pages.page_changed.connect(partial(views.settings.set, table.COMPARE_MODE))
     chart.row_activated.connect(views.show_row)
+    chart.row_chosen.connect(views.choose_row)
     chart.tokens_activated.connect(views.show_tokens)
     chart.other_activated.connect(further.use)
     chart.more_toggled.connect(further.toggle)

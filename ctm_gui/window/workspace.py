@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from ctm_gui.prediction.comparison import ComparedModel, Comparison, compare, wh
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements, Recorder
+from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.window.messages import MessageLog
 from predictor.core.errors import CtmError
 from predictor.core.memory import release_memory
@@ -121,6 +121,8 @@ class Workspace(QObject):
         self._prediction: Task | None = None
         self._predict_timer = self._timer(PREDICT_DELAY_MS, self._predict)
         self._release_timer = self._timer(RELEASE_DELAY_MS, self._release_memory)
+        # Not in the turn that fills the page.
+        self._badges_turn = NextTurn(self._show_badges, self)
         self._connect()
 
     @property
@@ -131,7 +133,7 @@ class Workspace(QObject):
     @property
     def settled(self) -> bool:
         """Whether the comparison is up to date and nothing is under way."""
-        waiting = self._predict_timer.isActive()
+        waiting = self._predict_timer.isActive() or self._badges_turn.is_waiting
         working = self._prediction is not None or self._finder.busy or self.machine.busy
         return not (waiting or working or self.shelf.pending_count)
 
@@ -257,7 +259,6 @@ class Workspace(QObject):
 
     def _release_memory(self) -> None:
         """Give back the memory of models that were closed: of large ones, or of all."""
-        gc.collect()  # columns and their grids refer to each other
         self.predictor.submit(
             lambda _: release_memory(), on_result=lambda _: None, on_error=self.messages.error
         )
@@ -324,6 +325,9 @@ class Workspace(QObject):
             if entry.model is not None
         )
 
+    def _show_badges(self) -> None:
+        self.selection.set_badges(self.comparison.columns.badges)
+
     def _on_part(self, comparison: Comparison) -> None:
         # Models that are shown already stay until they are all predicted again.
         if len(comparison.models) > len(self.comparison.models):
@@ -347,7 +351,7 @@ class Workspace(QObject):
         if closed > LARGE_OPERATORS or (closed and not comparison.models):
             self._release_timer.start()
         self.comparison = comparison
-        self.selection.set_badges(comparison.columns.badges)
+        self._badges_turn.start()
         self.comparison_changed.emit()
         self.activity_changed.emit()
 

@@ -240,7 +240,7 @@ class RoofMark:
     label: str
     rate: float
     is_memory: bool
-    is_bound: bool
+    is_measured: bool
     counted: str
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -42,9 +41,10 @@ def garbage_on_this_thread() -> Iterator[None]:
     """As in the program: workers never delete a widget."""
     gc.disable()
     yield
-    gc.enable()
+    # All that is left of the windows is frozen before a worker, too, may run the collector.
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
@@ -62,25 +62,25 @@ def no_widgets_left() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def process_as_before(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def process_as_before(
+    qapp: QApplication, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """Put back what the program sets for its process.
 
     With a style sheet, which is worked out for each widget and place, a window takes twice as long.
     """
-    interval, freeze, freezings = sys.getswitchinterval(), gc.freeze, itertools.count()
-
-    def counted() -> None:
-        next(freezings)
-        freeze()
-
-    # To count what is frozen goes through a million objects: 70 ms before and after each test.
-    monkeypatch.setattr(gc, "freeze", counted)
+    interval = sys.getswitchinterval()
+    is_timed = request.node.get_closest_marker("timing") is not None
+    if not is_timed:
+        # What a program freezes could be let go only with what this process has frozen before: the
+        # next search for garbage would go through a million objects, in a second and a half.
+        monkeypatch.setattr(gc, "freeze", lambda: None)
     yield
     if qapp.styleSheet():
         qapp.setStyleSheet("")
         qapp.setPalette(QPalette())
     sys.setswitchinterval(interval)
-    if next(freezings):
+    if is_timed:
         gc.unfreeze()
     # Qt remembers a button across windows: the next test's would take the pointer for a drag.
     assert QApplication.mouseButtons() == Qt.MouseButton.NoButton

@@ -78,9 +78,12 @@ class Option:
     @property
     def chance_text(self) -> str:
         """The chance as text; unknown for a lower limit unless it is hopeless."""
-        if self.is_lower_limit and self.chance >= _HOPELESS:
-            return Verdict.OPEN.value
-        return likelihood(self.chance)
+        return Verdict.OPEN.value if self.is_open else likelihood(self.chance)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the chance is not known: a lower limit that is not hopeless."""
+        return self.is_lower_limit and self.chance >= _HOPELESS
 
     @property
     def runs(self) -> str:

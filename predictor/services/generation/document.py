@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from predictor.presentation.wording import number
@@ -15,6 +16,7 @@ SCHEMA = "ctm-generation/1"
 _MB = 1e6
 
 
+@lru_cache(maxsize=256)
 def size_of(model: DecoderArchitecture) -> str:
     """Return the parameters of a model in words, of experts those of a token too."""
     size = f"{number(model.parameters() / 1e9)} B parameters"

@@ -29,7 +29,7 @@ _BATCH = "batch"  # kind of an alternative
 _MIN_CHANGE = 1e-3  # of the latency
 _ROOFLINE_NOTE = (
     "Each mark is an operator, as large as its share of the time; those that multiply nothing are "
-    "not shown. On a roof it reaches that rate; dashed is the highest rate of any kernel."
+    "not shown. On a roof it reaches that rate; a dashed one was measured."
 )
 
 
@@ -82,9 +82,11 @@ def roofline_chart(one: Explained) -> report.RooflineChart:
         series=tuple(f"bound by {kind}" for kind in BOUNDS),
         roofs=tuple(
             report.RoofMark(
-                _roof_name(roof), roof.rate, roof.is_memory, roof.origin == BOUND, roof.counted
+                _roof_name(roof), roof.rate, roof.is_memory, roof.origin == MEASURED, roof.counted
             )
             for roof in roofline.roofs
+            # No operator is held by the bound: the prediction divides work by the others.
+            if roof.origin != BOUND
         ),
         points=tuple(
             report.RooflinePoint(

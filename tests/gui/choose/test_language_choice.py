@@ -36,12 +36,13 @@ def catalogue() -> Catalogue:
 
 
 @pytest.fixture
-def view(window: MainWindow, tmp_path: Path) -> ChooseView:
+def view(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> ChooseView:
     path = tmp_path / "small" / "config.json"
     path.parent.mkdir()
     path.write_text(json.dumps(LLAMA), encoding="utf-8")
     window.resize(1400, 900)
     window.open_paths([str(path)])
+    qtbot.waitUntil(lambda: bool(window.workspace.language.state.entries))
     window.show_page("hardware")
     return window.central.choose_view
 

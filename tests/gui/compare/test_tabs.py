@@ -192,6 +192,14 @@ def test_a_double_click_on_a_cell_shows_what_changed(qtbot: QtBot, compared: Mai
     view.targets.select_rows([0], 0)
     first = compared.workspace.comparison.targets[0].device.name
     assert view.target_label.text() == f"Times on {first}"
+    # What is worked out while another page is looked at is there when one comes back.
+    turn_to(qtbot, compared, SWEEP_PAGE)
+    view.exchange_button.click()
+    tabs.show_page(DIFFERENCE_PAGE)
+    tabs.show_page(SWEEP_PAGE)
+    turn_to(qtbot, compared, DIFFERENCE_PAGE)
+    assert view.summary.text().startswith("From two.onnx to four.onnx: ")
+    assert "—" not in [cell(view.targets, row, "before").data() for row in range(3)]
 
 
 def type_score(qtbot: QtBot, window: MainWindow, row: int, text: str, shown: str) -> None:
@@ -315,6 +323,7 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
     qtbot.keyClick(view.pair.model_box, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: bool(tabs._sweep.sweeps) and tabs._sweep.sweeps is not first)
     assert tabs._sweep.choice == (1, 0)
+    assert compared.central.explanation.choice == (1, 0), "the pair of every page"
     assert view.pair.sentence.text().startswith("Most items a second at batch")
     assert hover(view.batch_plot, 0).startswith("batch 1\n")
     view.batch_plot.setFocus()
@@ -327,9 +336,16 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
     assert view.words.text().startswith("Band: ")
     compared.options.set_unit(LatencyUnit.FPS)
     assert "FPS" in hover(view.batch_plot, 0)
-    for row in (1, 0):
+    tabs.show_page(CHART_PAGE)
+    chart = compared.central.compare_view.table
+    click(qtbot, chart, cell(chart, 2, "latency"))
+    tabs.show_page(SWEEP_PAGE)
+    pair = compared.workspace.comparison.pair_of(chart.current_row())
+    assert (view.pair.model_box.currentIndex(), view.pair.target_box.currentIndex()) == pair
+    assert pair != (1, 0)
+    for row in (0, 1):
         compared.models_panel.set_current_row(row)
-    assert tabs._sweep.choice == (0, 0), "the model that is selected at the left"
+    assert tabs._sweep.choice[0] == 1, "the model that is selected at the left"
 
 
 def hover(plot: SweepPlot, place: int) -> str:

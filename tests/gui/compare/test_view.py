@@ -159,7 +159,7 @@ def test_a_click_on_a_bar_selects_its_row(view):
 
 
 def test_a_row_selected_in_the_table_is_marked_in_the_chart(view):
-    place = view.table.visualRect(view.table.model().index(2, 0)).center()
+    place = view.table.visualRect(view.table.model().index(2, column(view, "runtime"))).center()
     QTest.mouseClick(view.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert view.chart._state.selected == {0}
     assert view.chart._state.current == 0
@@ -341,7 +341,7 @@ def test_hovering_tells_details_as_plain_text(qtbot, options):
     assert plot.tooltip_at(QPointF(1.0, 5.0), False).startswith("<i>m</i> on <B>X</B>\nLatency")
     assert plot.tooltip_at(QPointF(0.0, 5.0), True) == "<B>X</B>\nonnxruntime fp32\n4 threads"
     assert plot.tooltip_at(QPointF(1.0, 500.0), False) == ""
-    index = view.table.model().index(0, 0)
+    index = view.table.model().index(0, column(view, "runtime"))
     assert view.table.tooltip_text(index).startswith("<i>m</i> on")
 
 

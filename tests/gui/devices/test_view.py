@@ -229,6 +229,11 @@ def test_what_is_wrong_stands_below_its_field_once_it_is_left_and_moves_no_row(
     assert clock.problem.toolTip() in own.header.problems.toolTip()
     assert own.header.problems.text() == "1 wrong value below"  # the sentence stands once
     assert own.header.problems.isVisible()
+    qtbot.mouseClick(own.header.problems, Qt.MouseButton.LeftButton)
+    assert clock.value.hasFocus()
+    assert clock.problem.isVisible(), "until it is typed into"
+    qtbot.keyClick(clock.value, Qt.Key.Key_Tab)
+    assert clock.problem.isVisible(), "its source is a field of its own"
     type_over(qtbot, clock.value, "2400")
     assert not clock.problem.isVisible()
 

@@ -255,5 +255,5 @@ def test_a_hidden_tab_lets_go_of_what_is_closed(
     shown.workspace.shelf.remove([0])
     settle(shown.workspace)
     qtbot.waitUntil(lambda: shown.central.timeline_view.plot.strip is None)
-    assert not shown.central.roofline_view.plot.has_points
+    qtbot.waitUntil(lambda: not shown.central.roofline_view.plot.has_points)
     shown.central.timeline_view.plot.select(np.array([0]), 0)  # nothing to bring into view

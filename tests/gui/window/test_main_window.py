@@ -266,6 +266,25 @@ def test_find_goes_to_the_box_of_the_view_with_the_focus(
     assert window.focusWidget() is window.central.operators_view.table.search_box
 
 
+def test_f6_goes_into_a_search_and_a_table_and_never_to_a_button_that_space_would_press(
+    qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
+) -> None:
+    window.open_paths([str(make_model())])
+    settle(workspace)
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    window.targets_panel.none_button.setFocus()
+    for _ in range(4):
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_F6)
+    assert window.targets_panel.search_box.hasFocus()
+    table = window.central.compare_view.table
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_F6)
+    assert table.hasFocus()
+    qtbot.keyClick(table, Qt.Key.Key_Return)
+    qtbot.waitUntil(window.central.operators_view.table.hasFocus)
+    assert window.page.id == "why"
+
+
 def test_copy_copies_what_has_the_focus(
     qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
 ) -> None:

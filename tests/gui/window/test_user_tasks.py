@@ -54,6 +54,7 @@ def test_every_task_is_walked_within_its_goal(
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
     over = {t.title: counts[t.title].words for t in TASKS if t.counted(counts[t.title]) > t.goal}
     assert not over if not by_keys else all(of.clicks == 0 for of in counts.values())
+    assert not by_keys or counts[SLOWEST.title].keys == 2
 
 
 def check_slowest(app: Application) -> None:

@@ -19,7 +19,6 @@ from predictor.formats.tflite.layouts import as_filed, channels_first, is_regrou
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPES
-from tests.support.networks.four_networks import NETWORKS
 from tests.support.networks.tflite_files import (
     BOOL,
     INT8,
@@ -32,6 +31,7 @@ from tests.support.networks.tflite_files import (
 )
 
 FILES = Path(__file__).parents[2] / "golden" / "formats"
+NETWORKS = sorted(path.name.partition(".")[0] for path in FILES.glob("*.tflite.xz"))
 IMAGE = Tensor((1, 8, 8, 4))
 _CONVERSIONS = {"QuantizeLinear", "DequantizeLinear"}
 

@@ -185,7 +185,7 @@ def test_contradictions_stand_beside_their_fields_in_words(bench: Bench) -> None
 def test_what_has_no_source_is_told(bench: Bench) -> None:
     bench.duplicate()
     bench.form.set_source("core_count", "")
-    assert bench.form.warning_lines() == ["Without a source: SMs or compute units."]
+    assert bench.form.unsourced_line() == "Without a source: SMs or compute units."
 
 
 def test_the_wording_follows_the_family(bench: Bench) -> None:

@@ -121,6 +121,15 @@ def cells(data: PastRows, row: int, unit: LatencyUnit = LatencyUnit.MS) -> dict[
     return {column.key: column.text(row) for column in PastGrid(data, unit).columns}
 
 
+def test_a_lower_limit_has_its_sign_in_the_table_and_where_one_hovers() -> None:
+    data = rows_of([stored(1, flagged_operators=("MyOp_1",)), stored(2)])
+    grid = PastGrid(data, LatencyUnit.MS)
+    (column,) = [each for each in grid.columns if each.key == "latency"]
+    assert [column.text(row) for row in range(2)] == ["≥ 10", "10"]
+    assert "Predicted: ≥ 10 ms" in row_details(data.rows[0], LatencyUnit.MS)
+    assert "Predicted: ≤ 200 FPS" in row_details(data.rows[0], LatencyUnit.FPS)
+
+
 def test_cells_tell_the_engines_own_number_and_its_error(data: PastRows) -> None:
     first, second, third, fourth = (cells(data, row) for row in range(4))
     assert (first["latency"], first["measured"], first["error"]) == ("10", "8", "+25 %")

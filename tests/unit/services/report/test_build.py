@@ -477,6 +477,7 @@ def test_pictures_are_of_the_model_that_takes_longest_on_its_fastest_target() ->
 
     assert why == ["net1.onnx on Fast", "What would change it", "net0.onnx on Fast"]
     assert {roof.is_memory for roof in roofline.roofs} == {True, False}
+    assert "Bound" not in {roof.label for roof in roofline.roofs}
     assert len(roofline.points) == len(TWO)
     assert sum(point.share for point in roofline.points) == pytest.approx(1.0)
     assert sum(bar.value for bar in types.bars) == pytest.approx(latency_ms)
