@@ -326,9 +326,9 @@ class NameAxis(PaintedAxis):
         for group in self._state.layout.groups_between(top, bottom):
             y = rect.top() + group.top_px - top
             room = QRectF(PADDING_PX, y, rect.width() - 14, group.height_px)
-            self._group(painter, group, self._in_view(room, rect))
+            self._group(painter, group, self.part_in_view(room, rect))
 
-    def _in_view(self, room: QRectF, rect: QRectF) -> QRectF:
+    def part_in_view(self, room: QRectF, rect: QRectF) -> QRectF:
         """Return the part of a group's room that is in view, as high as its words at least."""
         words_px = two_lines_px(QFontMetricsF(self._state.font)) + _CHIP_PADDING_PX
         words_px = min(words_px, room.height())

@@ -246,6 +246,11 @@ class LatencyChart(QWidget):
         self.rows_plot.box.sigResized.connect(self._set_range)
         follow_theme(self, options, self._colour_budget_line)
 
+    @property
+    def chart_layout(self) -> ChartLayout:
+        """Where everything stands in the room that there is."""
+        return self._state.layout
+
     def show_layout(self, layout: ChartLayout, budget_ms: float | None) -> None:
         """Show the bars of ``layout``, and the budget that it was made with."""
         self._state.layout, self._budget_ms = layout, budget_ms

@@ -345,7 +345,7 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
     assert pair != (1, 0)
     for row in (0, 1):
         compared.models_panel.set_current_row(row)
-    assert tabs._sweep.choice[0] == 1, "the model that is selected at the left"
+    assert view.pair.model_box.currentIndex() == 1, "the model that is selected at the left"
 
 
 def hover(plot: SweepPlot, place: int) -> str:

@@ -107,13 +107,13 @@ def at(view: CompareView, x: float, y: float) -> QPoint:
 
 def bars(view: CompareView) -> list[Bar]:
     draw(view)
-    layout = view.chart._state.layout
+    layout = view.chart.chart_layout
     return list(layout.bars_between(0, layout.height_px))
 
 
 def bar_middle(view: CompareView, row: int) -> QPoint:
-    bar = view.chart._state.layout.bar_of_row(row)
-    return at(view, 1.0, bar.top_px + view.chart._state.layout.row_px / 2)
+    bar = view.chart.chart_layout.bar_of_row(row)
+    return at(view, 1.0, bar.top_px + view.chart.chart_layout.row_px / 2)
 
 
 def move(viewport, place: QPoint, *, pressed: bool) -> None:
@@ -260,7 +260,7 @@ def test_a_dot_over_the_budget_is_a_ring_not_only_coloured(qapp, view):
     image = view.chart.rows_plot.canvas.grab().toImage()
 
     def colour(row: int, value: float) -> str:
-        bar = view.chart._state.layout.bar_of_row(row)
+        bar = view.chart.chart_layout.bar_of_row(row)
         return image.pixelColor(at(view, value, bar.top_px + SINGLE_ROW_PX / 2)).name()
 
     assert colour(1, 25.0) == LIGHT.series[0]
@@ -374,7 +374,7 @@ def test_many_targets_scroll_instead_of_shrinking(qapp, view):
     show(view, rows)
     qapp.processEvents()
     plot = view.chart.rows_plot
-    layout = view.chart._state.layout
+    layout = view.chart.chart_layout
     assert len(layout) == 900
     assert plot.scroll_bar.maximum() == layout.height_px - int(plot.box.rect().height())
     last = layout.bar(899)
@@ -536,7 +536,7 @@ def test_a_lower_limit_is_an_arrow_at_the_end_of_the_table(
 
 def test_how_a_target_runs_stands_beside_its_name(view: CompareView) -> None:
     show(view, [make_row("rpi5", 80.0), make_row("orin", 25.0)])
-    groups = list(view.chart._state.layout.groups_between(0, 1000))
+    groups = list(view.chart.chart_layout.groups_between(0, 1000))
     assert [(group.chip, group.detail) for group in groups] == [
         ("onnxruntime fp32", "4 threads")
     ] * 2
@@ -554,21 +554,24 @@ def test_a_narrow_chart_writes_how_a_target_runs_under_its_name(
     show(view, [make_row(name, 80.0, model) for name, model in pairs])
     view.chart.resize(width_px, 300)
     qapp.processEvents()
-    state = view.chart._state
-    group_px = next(iter(state.layout.groups_between(0, 1))).height_px
+    layout = view.chart.chart_layout
+    group_px = next(iter(layout.groups_between(0, 1))).height_px
     assert (group_px == SINGLE_ROW_PX) is is_one_line
-    assert state.names_px <= (0.5 if is_one_line else 0.43) * width_px
-    assert view.chart.rows_plot._content_px == state.layout.height_px == 3 * group_px
+    names_px = view.chart.width() - view.chart.rows_plot.box.rect().width()
+    assert names_px <= (0.5 if is_one_line else 0.43) * width_px + 60  # and margins
+    assert layout.height_px == 3 * group_px
     if len(set(models)) > 1:
         show(view, [make_row(name, 80.0, model) for name in names for model in ("one", "two")])
-        assert state.layout.gap_px == GROUP_GAP_PX, "two bars have the height of two lines"
+        assert view.chart.chart_layout.gap_px == GROUP_GAP_PX, (
+            "two bars have the height of two lines"
+        )
 
 
 def test_the_name_of_many_models_stays_in_view(view: CompareView) -> None:
     state = view.chart._state
     names, room = NameAxis(state), QRectF(0, -400, 200, 600)
-    part = names._in_view(room, QRectF(0, 0, 200, 300))
+    part = names.part_in_view(room, QRectF(0, 0, 200, 300))
     assert (part.top(), part.bottom()) == (0, 200)
-    low = names._in_view(room, QRectF(0, 190, 200, 300))
+    low = names.part_in_view(room, QRectF(0, 190, 200, 300))
     assert low.bottom() == 200
     assert low.height() >= chart_items.two_lines_px(QFontMetricsF(state.font))
