@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.common import Figure, parse_arguments, report
@@ -29,26 +28,21 @@ def code_lines(source: str) -> int:
     """
     texts = enumerate(source.split("\n"), 1)
     lines = {number for number, text in texts if (code := text.strip()) and code[0] != "#"}
-    tree = ast.parse(source)
-    # Of a string of several lines, blank ones and those that begin like comments too.
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant | ast.JoinedStr):
-            lines.update(_lines_of(node))
-    for statement in _docstrings(tree):
+    docstrings: list[ast.stmt] = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Constant() | ast.JoinedStr() if node.lineno != node.end_lineno:
+                # Of a string of several lines, blank ones and those that begin like comments too.
+                lines.update(_lines_of(node))
+            case ast.Expr(value=ast.Constant(value=str())):  # those of attributes too
+                docstrings.append(node)
+    for statement in docstrings:
         lines.difference_update(_lines_of(statement))
     return len(lines)
 
 
 def _lines_of(node: ast.expr | ast.stmt) -> range:
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
-
-
-def _docstrings(tree: ast.AST) -> Iterator[ast.stmt]:
-    """Yield the strings that stand as statements: docstrings, those of attributes too."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Expr(value=ast.Constant(value=str())):
-                yield node
 
 
 def product_lines(checkout: Path = CHECKOUT) -> Counter[str]:

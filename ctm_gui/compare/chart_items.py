@@ -275,7 +275,8 @@ class BarPainter:
     def _clear(self, painter: QPainter, bar: Bar, row: QRectF, x: float, width: float) -> None:
         """Clear the row where words go: the budget line would cross them out."""
         if bar.row not in self._state.selected:
-            under = QRectF(x, row.top(), width, row.height())
+            # The frame of the current row stays.
+            under = QRectF(x, row.top() + 1, width, row.height() - 2)
             painter.fillRect(under, QColor(self._state.theme.surface))
 
     def _badges(self, painter: QPainter, bar: Bar, row: QRectF, x: float) -> None:
@@ -287,6 +288,7 @@ class BarPainter:
             frame = QRectF(x, row.center().y() - BADGE_PX / 2, width, BADGE_PX)
             if frame.right() > row.right():
                 return
+            self._clear(painter, bar, row, x, width)
             paint_badge(painter, frame, badge, state.theme, font)
             x = frame.right()
         painter.setFont(state.font)
@@ -295,6 +297,7 @@ class BarPainter:
         if bar.doubt and room > _MIN_DOUBT_PX:
             metrics = QFontMetricsF(state.font)
             text = metrics.elidedText(bar.doubt, Qt.TextElideMode.ElideRight, room)
+            self._clear(painter, bar, row, x, metrics.horizontalAdvance(text))
             painter.setPen(QColor(state.theme.muted))
             painter.drawText(
                 QRectF(x, row.top(), room, row.height()), Qt.AlignmentFlag.AlignVCenter, text
@@ -311,6 +314,14 @@ def two_lines_px(metrics: QFontMetricsF) -> float:
     return 2 * metrics.height() + _CHIP_PADDING_PX
 
 
+def part_in_view(room: QRectF, view: QRectF, metrics: QFontMetricsF) -> QRectF:
+    """Return the part of a group's room that is in view, as high as its words at least."""
+    words_px = min(two_lines_px(metrics) + _CHIP_PADDING_PX, room.height())
+    top = min(max(room.top(), view.top()), room.bottom() - words_px)
+    bottom = max(min(room.bottom(), view.bottom()), top + words_px)
+    return QRectF(room.left(), top, room.width(), bottom - top)
+
+
 class NameAxis(PaintedAxis):
     """The targets' names on the left: the device, how it runs in a frame, the rest muted."""
 
@@ -323,18 +334,11 @@ class NameAxis(PaintedAxis):
         top, bottom = self.linkedView().viewRange()[1]
         painter.setClipRect(rect)
         painter.setFont(self._state.font)
+        metrics = QFontMetricsF(self._state.font)
         for group in self._state.layout.groups_between(top, bottom):
             y = rect.top() + group.top_px - top
             room = QRectF(PADDING_PX, y, rect.width() - 14, group.height_px)
-            self._group(painter, group, self.part_in_view(room, rect))
-
-    def part_in_view(self, room: QRectF, rect: QRectF) -> QRectF:
-        """Return the part of a group's room that is in view, as high as its words at least."""
-        words_px = two_lines_px(QFontMetricsF(self._state.font)) + _CHIP_PADDING_PX
-        words_px = min(words_px, room.height())
-        top = min(max(room.top(), rect.top()), room.bottom() - words_px)
-        bottom = max(min(room.bottom(), rect.bottom()), top + words_px)
-        return QRectF(room.left(), top, room.width(), bottom - top)
+            self._group(painter, group, part_in_view(room, rect, metrics))
 
     def _group(self, painter: QPainter, group: GroupBox, room: QRectF) -> None:
         metrics = QFontMetricsF(self._state.font)

@@ -213,6 +213,9 @@ _EXPORT_WIDTH_PX = 1100
 class LatencyChart(QWidget):
     """Latencies as dots with intervals, one row of fixed height a prediction.
 
+    Attributes:
+        state: what the parts of the chart draw.
+
     Args:
         options: the theme.
     """
@@ -226,16 +229,16 @@ class LatencyChart(QWidget):
         super().__init__()
         self._options = options
         empty = lay_out(target_groups(ComparisonColumns(())), LatencyUnit.MS, None)
-        self._state = ChartState(layout=empty, options=options, font=self.font())
+        self.state = ChartState(layout=empty, options=options, font=self.font())
         self._budget_ms: float | None = None
-        self._names = NameAxis(self._state)
-        self._legend = LegendAxis(self._state)
+        self._names = NameAxis(self.state)
+        self._legend = LegendAxis(self.state)
         self._value_axis = ValueAxis("bottom")
         axes = {"left": self._names, "top": self._legend, "bottom": self._value_axis}
         self.rows_plot = RowPlot(options, axes, self)
         self.rows_plot.tooltip_at = self._tooltip
         self._bars = PixelItem(
-            self.rows_plot.box, BarPainter(self._state, self.rows_plot.box, self._value_axis)
+            self.rows_plot.box, BarPainter(self.state, self.rows_plot.box, self._value_axis)
         )
         self.budget_line = self._make_budget_line()
         vbox(self.rows_plot, of=self, margins=0)
@@ -246,15 +249,10 @@ class LatencyChart(QWidget):
         self.rows_plot.box.sigResized.connect(self._set_range)
         follow_theme(self, options, self._colour_budget_line)
 
-    @property
-    def chart_layout(self) -> ChartLayout:
-        """Where everything stands in the room that there is."""
-        return self._state.layout
-
     def show_layout(self, layout: ChartLayout, budget_ms: float | None) -> None:
         """Show the bars of ``layout``, and the budget that it was made with."""
-        self._state.layout, self._budget_ms = layout, budget_ms
-        self._state.ruler = LabelRuler(self._state.font)
+        self.state.layout, self._budget_ms = layout, budget_ms
+        self.state.ruler = LabelRuler(self.state.font)
         has_tokens = bool(layout.groups.columns.is_tokens.any())
         self._value_axis.setLabel(axis_title(layout.unit, has_tokens=has_tokens))
         self.setAccessibleDescription(f"{len(layout)} latencies; the table below says the same.")
@@ -267,17 +265,17 @@ class LatencyChart(QWidget):
 
     def set_log(self, log: bool) -> None:
         """Use a logarithmic axis, or a linear one."""
-        self._state.log = log
+        self.state.log = log
         self._value_axis.setLogMode(x=log)
         self._set_range()
 
     def select_rows(self, rows: Iterable[int], current: int | None) -> None:
         """Mark the rows as selected and bring the current one into view."""
-        self._state.selected = frozenset(int(row) for row in rows)
-        self._state.current = current
-        bar = None if current is None else self._state.layout.bar_of_row(current)
+        self.state.selected = frozenset(int(row) for row in rows)
+        self.state.current = current
+        bar = None if current is None else self.state.layout.bar_of_row(current)
         if bar is not None:
-            self.rows_plot.reveal(bar.top_px, self._state.layout.row_px)
+            self.rows_plot.reveal(bar.top_px, self.state.layout.row_px)
         self._repaint()
 
     def save(self, path: Path) -> None:
@@ -290,18 +288,18 @@ class LatencyChart(QWidget):
         copy = LatencyChart(self._options)
         copy.setFont(self.font())
         copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
-        copy.set_log(self._state.log)
-        copy.show_layout(self._state.layout, self._budget_ms)
-        height_px = self._state.layout.height_px
+        copy.set_log(self.state.log)
+        copy.show_layout(self.state.layout, self._budget_ms)
+        height_px = self.state.layout.height_px
         copy.rows_plot.save_rows(copy, height_px, path, "Predicted latency")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Up, Down, Home, End and the page keys move the current bar; Enter activates it."""
         key = event.key()
-        if key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self._state.current is not None:
-            self.row_activated.emit(self._state.current)
+        if key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.state.current is not None:
+            self.row_activated.emit(self.state.current)
             return
-        layout, current = self._state.layout, self._state.current
+        layout, current = self.state.layout, self.state.current
         place = None if current is None else layout.place_of_row(current)
         here = -1 if place is None else place
         step = self.rows_plot.row_step(key, layout.row_px, len(layout))
@@ -328,15 +326,15 @@ class LatencyChart(QWidget):
 
     def _line_budget_ms(self) -> float | None:
         position = float(self.budget_line.value())
-        value = 10.0**position if self._state.log else position
-        return budget_in_ms(self._state.layout, value)
+        value = 10.0**position if self.state.log else position
+        return budget_in_ms(self.state.layout, value)
 
     def _set_range(self, *_: object) -> None:
-        layout, log = self._state.layout, self._state.log
+        layout, log = self.state.layout, self.state.log
         low, high = value_range(layout, log=log)
         start, end = (math.log10(low), math.log10(high)) if log else (low, high)
         width = max(self.rows_plot.box.rect().width(), 1.0)
-        ruler = self._state.ruler
+        ruler = self.state.ruler
         share = bars_share(layout, lambda bar: ruler.width(bar) + 2 * LABEL_GAP_PX, width, log=log)
         # Before the range, whose change makes pyqtgraph ask for the ticks again.
         self._value_axis.end = end
@@ -345,36 +343,36 @@ class LatencyChart(QWidget):
         self._repaint()
 
     def _place_budget_line(self) -> None:
-        layout, log = self._state.layout, self._state.log
+        layout, log = self.state.layout, self.state.log
         is_visible = layout.budget is not None and is_budget_visible(layout, log=log)
         self.budget_line.setVisible(is_visible)
         # While the mouse moves the line, a comparison of an earlier place must not move it back.
         if is_visible and layout.budget is not None and not self.budget_line.moving:
             self.budget_line.setValue(math.log10(layout.budget) if log else layout.budget)
-        had_text = self._state.budget_x is not None
-        self._state.budget_x = float(self.budget_line.value()) if is_visible else None
+        had_text = self.state.budget_x is not None
+        self.state.budget_x = float(self.budget_line.value()) if is_visible else None
         if self._budget_ms is not None:
-            self._state.budget_text = f"budget {number(self._budget_ms)} ms"
+            self.state.budget_text = f"budget {number(self._budget_ms)} ms"
         if had_text != is_visible:
             self._legend.fit()
 
     def _fit_names(self) -> None:
         """Give the names the width that they need; in a narrow chart they stand in two lines."""
-        layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
+        layout, metrics = self.state.layout, QFontMetricsF(self.state.font)
         gap, sizes = metrics.horizontalAdvance("mm"), layout.sizes
         words = [self._name_widths(group, metrics) for group in layout.wordiest_groups()]
         one_line_px = max((name + gap + runs for name, runs in words), default=0.0) + gap
         two_lines = max((max(widths) for widths in words), default=0.0) + gap
         is_one_line = sizes.max(initial=1) == 1 and one_line_px <= _ONE_LINE_SHARE * self.width()
         widest = one_line_px if is_one_line else min(two_lines, _NAMES_SHARE * self.width())
-        self._state.names_px = max(widest, _NARROWEST_NAMES_PX)
-        self._names.setWidth(self._state.names_px)
-        least_px = SINGLE_ROW_PX if is_one_line else round(two_lines_px(metrics)) + _NAMES_GAP_PX
+        self.state.names_px = max(widest, _NARROWEST_NAMES_PX)
+        self._names.setWidth(self.state.names_px)
+        row_px = SINGLE_ROW_PX if is_one_line else round(two_lines_px(metrics)) + _NAMES_GAP_PX
         # The rows of a target are as high as its name and configuration.
         fewest = int(sizes.min()) if sizes.size else 1
-        gap_px = max(GROUP_GAP_PX, least_px - fewest * ROW_PX)
-        self._state.layout = replace(layout, single_px=least_px, gap_px=gap_px)
-        self.rows_plot.set_content_height(self._state.layout.height_px)
+        gap_px = max(GROUP_GAP_PX, row_px - fewest * ROW_PX)
+        self.state.layout = replace(layout, single_px=row_px, gap_px=gap_px)
+        self.rows_plot.set_content_height(self.state.layout.height_px)
         self._legend.fit()
 
     @staticmethod
@@ -390,21 +388,21 @@ class LatencyChart(QWidget):
         self._legend.update()
 
     def _pick(self, y: float, signal: SignalInstance) -> None:
-        bar = self._state.layout.bar_at(y)
+        bar = self.state.layout.bar_at(y)
         if bar is not None:
             signal.emit(bar.row)
 
     def _tooltip(self, point: QPointF, on_axis: bool) -> str:
         if on_axis:
-            group = self._state.layout.group_at(point.y())
+            group = self.state.layout.group_at(point.y())
             if group is None:
                 return ""
             return "\n".join(filter(None, (group.name, group.chip, group.detail)))
-        bar = self._state.layout.bar_at(point.y())
+        bar = self.state.layout.bar_at(point.y())
         if bar is None:
             return ""
         return details(
-            self._state.layout.groups.columns.rows[bar.row],
-            self._state.layout.unit,
+            self.state.layout.groups.columns.rows[bar.row],
+            self.state.layout.unit,
             self._budget_ms,
         )

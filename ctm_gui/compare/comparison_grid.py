@@ -18,7 +18,7 @@ from predictor.presentation.wording import plain_number, runtime_text, shown
 
 SURER = "surer"  # key of the column that leads to a measurement
 OPENED, CLOSED = "▾", "▸"
-_SURER_WORDS = "Make it surer…"
+_SURER_WORDS = "Make It Surer…"
 _SURE_SPAN = 1.3  # upper over lower end of an interval that no measurement has to narrow
 _OF_TOKENS = ("tokens", "tokens80", "first")  # columns that language models alone fill
 # Columns whose order turns round between a time and a rate.
@@ -101,11 +101,11 @@ def _marked(
 
 def _device(data: ComparisonColumns, row: int, more: Mapping[str, bool]) -> str:
     """Return a device's name after the mark that opens its others, or that of one of them."""
-    shown_row = data.rows[row]
+    result = data.rows[row]
     if row >= data.compared:
-        return f"      └ {runtime_text(shown_row.prediction.configuration)}"
-    is_open = None if shown_row.tokens is not None else more.get(shown_row.prediction.device_id)
-    name = shown(shown_row.device_name)
+        return f"      └ {runtime_text(result.prediction.configuration)}"
+    is_open = None if result.tokens is not None else more.get(result.prediction.device_id)
+    name = shown(result.device_name)
     return name if is_open is None else f"{OPENED if is_open else CLOSED} {name}"
 
 

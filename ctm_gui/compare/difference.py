@@ -32,6 +32,7 @@ from predictor.services.prediction.operator_difference import (
 from predictor.services.prediction.predict import KnownTargets
 
 _PART_S = 0.2  # how long a part of the targets may take before what is there is shown
+WORKING = "Setting the operators side by side…"
 NOTHING_YET = "Open two models to see which of their operators differ."
 
 
@@ -152,6 +153,8 @@ class DifferencePresenter(ComparisonFollower):
             self._matched = {}
             self._show(None, NOTHING_YET)
             return
+        if self.difference is None:
+            self.message = WORKING
         self._work_out(partial(_find, self._comparison, self.choice, self._matched))
 
     def _let_go(self) -> None:

@@ -71,9 +71,11 @@ class DifferenceView(QWidget):
         for box, chosen in zip((self.first_box, self.second_box), presenter.choice, strict=True):
             fill_box(box, labels, chosen if chosen < len(labels) else -1)
             box.setEnabled(len(labels) > 1)
-        # What came while another page was looked at.
+        # What came while another page was looked at, or what it waits for.
         if presenter.difference is not self._difference:
             self.show_difference()
+        elif presenter.difference is None:
+            self._stack.show_message(presenter.message)
 
     def show_difference(self) -> None:
         """Show two models' operators, or say why there are none; targets may come part by part."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from operator import is_
 from typing import TypeVar
 
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ctm_gui.compare.difference import DifferencePresenter
 from ctm_gui.compare.difference_view import DifferenceView
@@ -22,6 +23,7 @@ from ctm_gui.compare.tokens import TokensAnswer, tokens_answer
 from ctm_gui.compare.view import CompareView
 from ctm_gui.language.state import LanguageResults
 from ctm_gui.prediction.comparison import Comparison
+from ctm_gui.widgets.basic import CurrentPages
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.view_options import ViewOptions
 
@@ -31,14 +33,6 @@ _OF_SEVERAL = (MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE)  # pages that need two
 
 Page = CompareView | MatrixView | ParetoView | DifferenceView | SweepView
 P = TypeVar("P", bound=QWidget)
-
-
-class _Pages(QStackedWidget):
-    """Pages of which the one that is shown alone has a say in the least size."""
-
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        current = self.currentWidget()
-        return super().minimumSizeHint() if current is None else current.minimumSizeHint()
 
 
 class CompareTabs(QWidget):
@@ -76,11 +70,12 @@ class CompareTabs(QWidget):
         self._variants, self._difference, self._scores = variants, difference, scores
         self._sweep, self._further = sweep, further
         self._comparison = Comparison()
+        self._language: Sequence[LanguageResults] = ()
         self._tokens = TokensAnswer()
         self._looked_at = False
         self._requested_page = CHART_PAGE
         self.chart = chart
-        self.pages = _Pages()
+        self.pages = CurrentPages()
         self.pages.addWidget(chart)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -164,9 +159,9 @@ class CompareTabs(QWidget):
 
     def show_tokens(self, models: Sequence[LanguageResults]) -> None:
         """Show language models on their devices beside the comparison."""
-        tokens = tokens_answer(models)
-        if tokens != self._tokens:
-            self._tokens = tokens
+        is_same = len(models) == len(self._language) and all(map(is_, models, self._language))
+        if not is_same:
+            self._language, self._tokens = models, tokens_answer(models)
             self._show_page()
 
     def show_page(self, index: int) -> None:
@@ -176,10 +171,6 @@ class CompareTabs(QWidget):
             self._requested_page = page
             self._show_page()
             self.page_changed.emit(page)
-
-    def choose_model(self, entry_id: int) -> None:
-        """Show the sweep of a model of the shelf."""
-        self._sweep.choose_model(entry_id)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box of the page."""
@@ -200,7 +191,6 @@ class CompareTabs(QWidget):
     def _show_page(self) -> None:
         page = self.page
         self.pages.setCurrentWidget(page)
-        self.pages.updateGeometry()
         self.offered_changed.emit()
         for presenter, kinds in (
             (self._variants, MatrixView | ParetoView),

@@ -197,7 +197,8 @@ class DevicesView(LateView):
         parts.addWidget(self._build_left())
         yield
         parts.addWidget(self._build_right())
-        parts.setStretchFactor(1, 1)
+        for place in range(2):
+            parts.setStretchFactor(place, 1)
         parts.setSizes([_LIST_PX, _FORM_PX])
         yield
         yield from self.form_view.build()

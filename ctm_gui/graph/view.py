@@ -127,7 +127,7 @@ class GraphView(QWidget):
         self.fit_button = tool_button("F&it", "Show all of the graph (0).")
         self.closer_button = tool_button("+", "Enlarge (+).", "Enlarge")
         self.wider_button = tool_button("−", "Make smaller (-).", "Make smaller")
-        self.save_button = save_button("graph", self.save_plot, text="&Save graph…")
+        self.save_button = save_button("graph", self.save_plot, text="&Save Graph…")
         self.problem = note_label("warn")
 
     def _arrange(self) -> None:

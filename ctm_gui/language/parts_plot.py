@@ -96,7 +96,7 @@ class PartsPlot(QWidget):
         for top, bar, lines, count in rows:
             room = QRectF(0, top, self.width() - 1, 0)
             self._paint_bar(painter, room, bar)
-            self._paint_parts(painter, room, bar, lines[:count])
+            self._paint_parts(painter, room, bar, lines[:count], is_cut=count < len(lines))
 
     def _paint_bar(self, painter: QPainter, room: QRectF, bar: PartsBar) -> None:
         line = painter.fontMetrics().height()
@@ -115,11 +115,18 @@ class PartsPlot(QWidget):
             painter.drawLine(QLineF(limit, top - 2, limit, top + _BAR_PX + 2))
 
     def _paint_parts(
-        self, painter: QPainter, room: QRectF, bar: PartsBar, lines: Sequence[Sequence[int]]
+        self,
+        painter: QPainter,
+        room: QRectF,
+        bar: PartsBar,
+        lines: Sequence[Sequence[int]],
+        *,
+        is_cut: bool,
     ) -> None:
-        """Paint the names of the parts with their colours, line by line."""
+        """Paint the names of the parts with their colours, line by line, a sign for the rest."""
         metrics = painter.fontMetrics()
         height, top = metrics.height(), room.top() + metrics.height() + _BAR_PX + 2
+        x, right = 0.0, room.width() - metrics.horizontalAdvance("…")
         for line in lines:
             x = 0.0
             for place in line:
@@ -131,6 +138,8 @@ class PartsPlot(QWidget):
                 self._write(painter, QRectF(left, top, room.width() - left, height), text)
                 x += metrics.horizontalAdvance(text) + _NAME_PX
             top += height
+        if is_cut:
+            self._write(painter, QRectF(min(x, right), top - height, room.width(), height), "…")
 
     def _colour(self, place: int) -> QColor:
         return QColor(self._options.theme.series[place])

@@ -39,7 +39,7 @@ from predictor.services.generation.choices import KV_PRECISIONS, RUNTIME_NAMES, 
 from predictor.services.generation.records import Generation
 from predictor.services.serving.sentences import answer as load_answer
 
-_DEVICE_PX = 190
+_DEVICE_PX = 250
 _BOX_PX = 84
 _DEFAULT = "auto: llama.cpp"  # where it runs, else what does
 _AUTO = "auto"  # the format of the file, else the usual one of the runtime

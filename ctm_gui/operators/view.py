@@ -167,7 +167,7 @@ class OperatorsView(QWidget):
         self.type_button.hide()
         self.save_button = save_button("operator types", self.save_plot)
         self.node_data_button = button(
-            "&Node data…", "Save latency and share of every operator for Google's Model Explorer."
+            "&Node Data…", "Save latency and share of every operator for Google's Model Explorer."
         )
         self.totals = label(role="muted", name="Totals")
 

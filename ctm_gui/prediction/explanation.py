@@ -23,7 +23,7 @@ from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken
-from predictor.core.records import Device, RunId, Target, TargetId
+from predictor.core.records import Basis, Device, RunId, Target, TargetId
 from predictor.graph.model import Model
 from predictor.presentation.wording import number, shown
 from predictor.services.prediction.explain import OperatorTable, explain
@@ -75,6 +75,7 @@ class Explained:
         other_roofs: roofs of other targets, by the names of their devices.
         interval: ends of the 80 % interval over the latency; None without one.
         further: how many other targets there are, with roofs or without.
+        measured_ms: latency of the model that was measured there; None where none was.
     """
 
     title: str
@@ -87,6 +88,7 @@ class Explained:
     other_roofs: tuple[tuple[str, tuple[Roof, ...]], ...] = ()
     interval: tuple[float, float] | None = None
     further: int = 0
+    measured_ms: float | None = None
 
     @cached_property
     def operators(self) -> OperatorSummary:
@@ -145,6 +147,7 @@ def explain_pair(
         other_roofs=tuple(islice(_other_roofs(model, other_targets, other_names), _MAX_ROOFS)),
         interval=_interval(prediction),
         further=len(other_targets),
+        measured_ms=prediction.latency_ms if prediction.basis is Basis.MEASURED else None,
     )
     pair.read()
     return pair

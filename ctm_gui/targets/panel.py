@@ -68,7 +68,7 @@ _MAX_OPEN_PRODUCTS = 5
 _BASIS_WIDTH = 76
 _STAR_WIDTH = 22
 # In a narrower panel devices would be left with a letter of their names.
-_BASIS_FITS_PX = 290
+_BASIS_FITS_PX = 320
 
 
 class TargetsPanel(QWidget):

@@ -48,6 +48,11 @@ def in_turns(work: Iterator[None], owner: QObject) -> None:
     _wait(timer)
 
 
+def is_work_left() -> bool:
+    """Return whether some work of any owner still waits for a turn."""
+    return bool(_waiting)
+
+
 def _wait(timer: QTimer) -> None:
     # One that went with its owner would be the first for good, and nothing behind it would run.
     if isValid(timer) and timer not in _waiting:

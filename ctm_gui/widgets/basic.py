@@ -352,6 +352,18 @@ def fill_splitter(
     return made
 
 
+class CurrentPages(QStackedWidget):
+    """Pages of which the one that is shown alone has a say in the least size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.currentChanged.connect(self.updateGeometry)
+
+    def minimumSizeHint(self) -> QSize:
+        current = self.currentWidget()
+        return super().minimumSizeHint() if current is None else current.minimumSizeHint()
+
+
 class ContentOrMessage(QStackedWidget):
     """A widget, or in its place the reason why there is nothing to show."""
 

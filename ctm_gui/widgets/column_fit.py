@@ -134,6 +134,7 @@ class ColumnFit(QObject):
         # Measuring takes longer than writing: the widest is among those with most letters.
         widest = max(map(metrics.horizontalAdvance, nlargest(_MEASURED_TEXTS, lines, key=len)))
         margin = 2 * CELL_PADDING_PX + metrics.horizontalAdvance("m")
-        # What is still to be typed needs room too.
-        minimum = 0.0 if any(cells) else float(self._min_width_px.get(column.key, 0))
+        # What is still to be typed needs room too, and what is drawn beside a number.
+        is_fitted = any(cells) and not column.numeric
+        minimum = 0.0 if is_fitted else float(self._min_width_px.get(column.key, 0))
         return max(min(float(widest + margin), _WIDEST_COLUMN_PX), minimum)

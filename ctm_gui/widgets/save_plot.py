@@ -66,7 +66,7 @@ def save_button(
     save: Callable[[Path], None],
     kinds: Sequence[str] = (SVG, PNG),
     *,
-    text: str = "Save &plot…",
+    text: str = "Save &Plot…",
     tip: str = "",
 ) -> QPushButton:
     """Return a button that saves a plot; the arguments are those of ``ask_and_save``."""

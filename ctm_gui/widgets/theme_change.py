@@ -40,11 +40,12 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
     former = app.findChild(QObject, _LATER_NAME, Qt.FindChildOption.FindDirectChildrenOnly)
     if former is not None:
         former.deleteLater()
-    widgets = app.allWidgets()
-    for widget in widgets:
+    hidden = []
+    for widget in app.allWidgets():
         if widget.isVisible():
             _polish_again(widget)
-    hidden = [widget for widget in widgets if not widget.isVisible()]
+        else:
+            hidden.append(widget)
     if hidden:
         _Later(app, hidden)
 

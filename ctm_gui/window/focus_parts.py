@@ -36,8 +36,9 @@ def go_to_part(parts: Sequence[QWidget], step: int, entries: Mapping[QWidget, QW
 
 
 def _was_left(part: QWidget) -> bool:
-    last = part.focusWidget()
-    return last is not None and last.isVisible() and not isinstance(last, QAbstractButton)
+    """Whether a part is entered where it was left: not at a button, nor at a mere page."""
+    last = first_focusable(part)
+    return last is part.focusWidget() and not isinstance(last, QAbstractButton)
 
 
 def copy_from(focused: QWidget | None) -> None:

@@ -171,6 +171,8 @@ class MainWindow(QMainWindow):
         stack = self._steps.activeStack()
         if page := page_of(stack, redo=redo):
             self.show_page(page)
+        text = f"Done again: {stack.redoText()}" if redo else f"Taken back: {stack.undoText()}"
+        self.workspace.messages.info(text)  # before what the step itself says
         (stack.redo if redo else stack.undo)()
 
     def copy(self) -> None:
@@ -288,7 +290,7 @@ class MainWindow(QMainWindow):
         self._panels = Panels(self.models_panel, self.targets_panel)
         self._panels.setSizes([320, 420])
         self.side_panels: SidePanels = SidePanels(
-            self._panels, self.tabs, self.pages, self.actions_by_id["side_bar"]
+            self._panels, self.tabs, self.places, self.pages, self.actions_by_id["side_bar"]
         )
         self.noticed = Noticed(self.places)
         self._centre = splitter(down, self.noticed, self.message_list, sizes=(640, 160))
@@ -463,4 +465,3 @@ class MainWindow(QMainWindow):
             self.show_page("compare")
         if self._central is not None and 0 <= row < len(entries):
             self._central.explanation.choose_model(entries[row].id)
-            self._central.compare_tabs.choose_model(entries[row].id)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTabBar, QToolButton
 
 from ctm_gui.widgets.basic import tool_button, vbox
 from ctm_gui.window.pages import Place
+from ctm_gui.window.side_panels import narrow_room
+
+_MARGIN_PX = 200  # of the report's button and the unit
 
 
 class PlaceStrip(QFrame):
@@ -67,6 +70,11 @@ class PageStrip(QTabBar):
         self.setExpanding(False)
         self.setUsesScrollButtons(True)
         self.currentChanged.connect(lambda place: self.chosen.emit(self._ids[place]))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a width in which no page is behind an arrow, as far as the window has it."""
+        room = narrow_room(self)
+        return self.sizeHint().boundedTo(QSize(room.width() - _MARGIN_PX, room.height()))
 
     def show_pages(self, ids: Sequence[str], current: str) -> None:
         """Offer pages, one of which is looked at; fewer than two need no strip."""

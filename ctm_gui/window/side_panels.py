@@ -58,6 +58,13 @@ class Views(QTabWidget):
         return current.minimumSizeHint()
 
 
+def narrow_room(widget: QWidget) -> QSize:
+    """Return what the screen of a widget has for a view, in a window of at most 900 pixels."""
+    screen = widget.screen().availableSize()
+    width = min(screen.width(), _MIN_WINDOW_PX)
+    return QSize(width - _FRAME_PX[0], screen.height() - _FRAME_PX[1])
+
+
 class ViewsRoom(QScrollArea):
     """Room for the views, which scrolls them where the screen is smaller than they need.
 
@@ -79,11 +86,8 @@ class ViewsRoom(QScrollArea):
 
     def minimumSizeHint(self) -> QSize:
         """Return what the view needs, at most what the screen has, or a window of 900 pixels."""
-        screen = self.screen().availableSize()
-        width, height = min(screen.width(), _MIN_WINDOW_PX), screen.height()
-        room = QSize(width - _FRAME_PX[0], height - _FRAME_PX[1])
         # The style sheet's border takes a pixel at each side.
-        return (self._views.minimumSizeHint() + QSize(2, 2)).boundedTo(room)
+        return (self._views.minimumSizeHint() + QSize(2, 2)).boundedTo(narrow_room(self))
 
     def sizeHint(self) -> QSize:
         """Return what the views would like."""
@@ -102,14 +106,21 @@ class SidePanels:
     Args:
         panels: at the left of the window.
         tabs: beside them.
+        places: the tabs under their strip.
         pages: in the tabs.
         action: of the View menu; its tick says whether they are shown.
     """
 
     def __init__(
-        self, panels: Panels, tabs: QTabWidget, pages: Sequence[Page], action: QAction
+        self,
+        panels: Panels,
+        tabs: QTabWidget,
+        places: QWidget,
+        pages: Sequence[Page],
+        action: QAction,
     ) -> None:
         self._panels, self._tabs, self._action = panels, tabs, action
+        self._places = places
         self._pages = pages
         self._choice: bool | None = None
         tabs.currentChanged.connect(self.fit)
@@ -133,7 +144,8 @@ class SidePanels:
         needs = self._pages[self._tabs.currentIndex()].needs_panels
         fits = window.width() >= _NARROW_PX or needs
         # The panels have no part in the least width, whether they are shown or not.
-        view_px = self._tabs.minimumSizeHint().width() + _FRAME_PX[0]
+        views = (self._tabs, self._places)
+        view_px = max(view.minimumSizeHint().width() for view in views) + _FRAME_PX[0]
         needed_px = view_px + self._panels.needed_px
         fits = fits and window.width() >= needed_px
         visible = fits if self._choice is None else self._choice

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
     QPushButton,
     QScrollArea,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.models.shelf import ModelShelf
-from ctm_gui.widgets.basic import STRETCH, button, fill, hbox, label, vbox
+from ctm_gui.widgets.basic import STRETCH, CurrentPages, button, fill, hbox, label, vbox
 from predictor.core.resources import resources_dir
 
 # The shipped models, the lightest first: file, usual name, what it is for.
@@ -70,7 +69,13 @@ class StartPage(QScrollArea):
         self.folder_button = button("Open a Folder…", "Ctrl+Shift+O", self.folder_requested.emit)
         self.help_button = button("How to Begin", "F1", self.help_requested.emit)
         self.sample_buttons: list[QPushButton] = []
-        self.setWidget(self._build())
+        self._page = self._build()
+        self.setWidget(self._page)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a width in which no sentence is cut: panels give way to it."""
+        content, bar = self._page.minimumSizeHint(), self.verticalScrollBar().sizeHint()
+        return QSize(content.width() + bar.width(), super().minimumSizeHint().height())
 
     def _build(self) -> QWidget:
         body, page = QWidget(), QWidget()
@@ -133,7 +138,7 @@ class StartPage(QScrollArea):
         return grid
 
 
-class FirstView(QStackedWidget):
+class FirstView(CurrentPages):
     """Shows ``start`` or, once it is there, another view, by whether there are models."""
 
     def __init__(self, shelf: ModelShelf, language: LanguagePresenter) -> None:

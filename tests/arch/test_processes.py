@@ -14,18 +14,18 @@ from tests.support.child_modules import NO_NETWORK, ROOT, modules_after, run_pyt
 SAMPLE = ROOT / "resources" / "samples" / "mobilenetv2-1.0-224.onnx"
 
 
-@pytest.mark.parametrize(
-    "service",
-    [
-        "models",
-        "prediction.predict",
-        "devices.catalogue",
-        "history.history",
-        "prediction.variants",
-    ],
+SERVICES = (
+    "models",
+    "prediction.predict",
+    "devices.catalogue",
+    "history.history",
+    "prediction.variants",
 )
-def test_services_load_no_torch_no_onnx_and_no_window(service: str) -> None:
-    loaded = modules_after(f"import predictor.services.{service}")
+
+
+def test_services_load_no_torch_no_onnx_and_no_window() -> None:
+    names = ", ".join(f"predictor.services.{service}" for service in SERVICES)
+    loaded = modules_after(f"import {names}")
 
     assert "predictor" in loaded
     assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "PySide6", "pyqtgraph", "google"})

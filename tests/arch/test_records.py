@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -45,8 +46,9 @@ def findings() -> tuple[set[str], set[str]]:
         for path in sorted((ROOT / package).rglob("*.py")):
             place = path.relative_to(ROOT).as_posix()
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            records |= {f"{place}: {name}" for name in large_records(tree)}
-            calls |= {f"{place}: {name}" for name in long_calls(tree)}
+            nodes = list(ast.walk(tree))
+            records |= {f"{place}: {name}" for name in large_records(nodes)}
+            calls |= {f"{place}: {name}" for name in long_calls(nodes)}
     return records, calls
 
 
@@ -80,15 +82,15 @@ def is_positional_field(statement: ast.stmt) -> bool:
     return not not_set and "ClassVar" not in ast.unparse(statement.annotation)
 
 
-def large_records(tree: ast.AST) -> list[str]:
+def large_records(nodes: Sequence[ast.AST]) -> list[str]:
     """Return the records of six fields and more that take them by position."""
-    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    classes = (node for node in nodes if isinstance(node, ast.ClassDef))
     return [node.name for node in classes if positional_fields(node) >= LARGE_RECORD]
 
 
-def long_calls(tree: ast.AST) -> list[str]:
+def long_calls(nodes: Sequence[ast.AST]) -> list[str]:
     """Return the calls with eight positional arguments and more."""
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = (node for node in nodes if isinstance(node, ast.Call))
     names = [ast.unparse(call.func) for call in calls if len(call.args) >= LONG_CALL]
     return [name for name in names if name not in VARIADIC]
 
@@ -126,7 +128,7 @@ class Plain:
 f(1, 2, 3, 4, 5, 6, 7, 8)
 f(1, 2, 3, 4, 5, 6, 7, named=8)
 """
-    tree = ast.parse(source)
+    nodes = list(ast.walk(ast.parse(source)))
 
-    assert large_records(tree) == ["Large", "Row"]
-    assert long_calls(tree) == ["f"]
+    assert large_records(nodes) == ["Large", "Row"]
+    assert long_calls(nodes) == ["f"]

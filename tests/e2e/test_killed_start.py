@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "resources" / "samples" / "mobilenetv2-1.0-224.onnx"
 SIGNALS = ("SIGINT", "SIGTERM", "SIGKILL")
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
 
@@ -35,28 +37,27 @@ sys.addaudithook(end)
 )
 @pytest.mark.parametrize("name", SIGNALS)
 def test_a_first_command_that_is_ended_at_any_moment_leaves_the_next_one_whole(
-    tmp_path: Path, moment: str, name: str
+    tmp_path: Path, ctm: Run, own_store: Path, moment: str, name: str
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(ENDING)
-    command = [sys.executable, "-m", "predictor.cli", "predict", str(SAMPLE), "--device", "rpi5"]
+    command = ["predict", str(SAMPLE), "--device", "rpi5", "--json"]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT))),
-        "CTM_STORE": str(tmp_path / "store" / "store.db"),
+        "CTM_STORE": str(own_store),
+        "MOMENT": moment,
+        "SIGNAL": name,
     }
 
-    def run(**moments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*command, "--json"],
-            env=environment | moments,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-
-    ended = run(MOMENT=moment, SIGNAL=name)
-    done = run()
+    ended = subprocess.run(
+        [sys.executable, "-m", "predictor.cli", *command],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    done = ctm(*command)
 
     assert ended.returncode != 0
     assert "Traceback" not in ended.stderr

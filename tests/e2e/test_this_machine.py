@@ -7,11 +7,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+
+from predictor.probing import self_test
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[str]]
@@ -32,8 +35,15 @@ def prediction(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return dict(entry)
 
 
+@pytest.fixture
+def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rates of this process's commands are measured for a fortieth of the usual time."""
+    run = partial(self_test.run_self_test, seconds_per_rate=self_test.SECONDS_PER_RATE / 40)
+    monkeypatch.setattr(self_test, "run_self_test", run)
+
+
 def test_the_rates_are_measured_at_the_first_prediction_only(
-    ctm_process: Run, fixed_model: Path, mobilenet: Path, own_store: Path, tmp_path: Path
+    ctm_process: Run, ctm: Run, fixed_model: Path, mobilenet: Path, own_store: Path, tmp_path: Path
 ) -> None:
     asked = ("--device", "this", "--json")
     first = ctm_process("predict", fixed_model, *asked)
@@ -45,17 +55,18 @@ def test_the_rates_are_measured_at_the_first_prediction_only(
     again = ctm_process("predict", fixed_model, *asked)
     assert again.stderr == ""
     assert prediction(again) == made
-    compared = ctm_process("compare", fixed_model, mobilenet, *asked)
-    report = ctm_process("report", fixed_model, "--device", "this", "-o", tmp_path / "report.json")
-    plan = ctm_process("probe", "plan", "--probes", "2", "--json")
+    compared = ctm("compare", fixed_model, mobilenet, *asked)
+    report = ctm("report", fixed_model, "--device", "this", "-o", tmp_path / "report.json")
+    plan = ctm("probe", "plan", "--probes", "2", "--json")
     for done in (compared, report, plan):
         assert (done.returncode, MEASURING in done.stderr) == (0, False), done.stderr
     assert rates_file(own_store).read_text(encoding="utf-8") == kept
 
-    sheet = json.loads(ctm_process("devices", "show", "this", "--json").stdout)
+    sheet = json.loads(ctm("devices", "show", "this", "--json").stdout)
     assert sheet["measured"].keys() == {"dram_bw_gbps", "fp32_tflops", "core_fp32_tflops"}
 
 
+@pytest.mark.usefixtures("briefly")
 @pytest.mark.parametrize(
     "command",
     [
@@ -96,6 +107,7 @@ def test_other_devices_wait_for_nothing(ctm: Run, fixed_model: Path, own_store: 
     assert not rates_file(own_store).exists()
 
 
+@pytest.mark.usefixtures("briefly")
 def test_detecting_with_measure_keeps_new_rates(ctm: Run, own_store: Path) -> None:
     done = ctm("devices", "detect", "--measure", "--json")
     assert "measured on this machine" in done.stdout

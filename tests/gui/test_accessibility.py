@@ -99,6 +99,11 @@ def test_every_view_names_its_controls_is_read_in_order_and_has_keys_of_its_own(
         qtbot.waitUntil(partial(_is_filled, window, page))
         wrong[f"{page}: order"] = out_of_order(window)
         wrong[f"{page}: keys"] = same_keys(window)
+    for number, title in enumerate(PAGES):
+        window.show_compared(number)
+        qtbot.waitUntil(lambda: window.central.compare_tabs.settled)
+        wrong[f"{title}: order"] = out_of_order(window)
+        wrong[f"{title}: keys"] = same_keys(window)
     wrong["names"] = nameless(window)
     assert len(controls(window)) > 50
     assert not {what: found for what, found in wrong.items() if found}
@@ -136,6 +141,11 @@ def test_every_view_is_readable_in_both_themes_and_maps_are_said_in_words(
             if page == "devices":
                 qtbot.waitUntil(lambda: window.central.devices_view.is_built)
             found |= set(faint(window))
+        for number in range(len(PAGES)):
+            window.show_compared(number)
+            qtbot.waitUntil(lambda: window.central.compare_tabs.settled)
+            found |= set(faint(window))
+        window.show_page("attention")
     assert not found
     view = window.central.attention_view
     interface = QAccessible.queryAccessibleInterface(view.map)

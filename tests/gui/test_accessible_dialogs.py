@@ -19,6 +19,9 @@ from ctm_gui.probing.run import HostKeyQuestion
 from ctm_gui.probing.wizard import RESULT, TARGET, ProbingWizard
 from ctm_gui.report.dialog import ReportDialog
 from ctm_gui.report.presenter import ReportPresenter
+from ctm_gui.targets.ranking import ConfigurationRanking
+from ctm_gui.targets.variant_dialog import VariantDialog
+from ctm_gui.targets.what_if_dialog import WhatIfDialog
 from ctm_gui.widgets.theme import DARK, LIGHT, Theme
 from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.widgets.view_options import ViewOptions
@@ -91,7 +94,13 @@ def make_dialogs(workspace: Workspace, folder: Path, window: MainWindow) -> list
         choices=tuple(Choice),
     )
     opened = SimpleNamespace(path="team.ctmproject", plan=SimpleNamespace(conflicts=(conflict,)))
+    selection, device = workspace.selection, workspace.selection.selected[0]
+    ranking = ConfigurationRanking(
+        workspace.predictor, workspace.shelf, workspace.user_measurements
+    )
     return [
+        WhatIfDialog(selection, device, window),
+        VariantDialog(selection, workspace.shelf, ranking, device, window),
         TruthDialog(stored, "Board", LatencyUnit.MS, window),
         ConflictsDialog(opened, window),  # type: ignore[arg-type]
         ChangeDialog((), (), LatencyUnit.MS, window),

@@ -25,6 +25,7 @@ from ctm_gui.attention.view import AttentionView
 from ctm_gui.devices.view import COMPARISON_PAGE, PROFILE_PAGE
 from ctm_gui.prediction.explanation import Explained
 from ctm_gui.roofline.view import RooflineView
+from ctm_gui.tasks.turns import is_work_left
 from ctm_gui.timeline.view import TimelineView
 from ctm_gui.widgets.theme import DARK, LIGHT, ThemeChoice
 from ctm_gui.widgets.view_options import ViewOptions
@@ -285,10 +286,6 @@ def first_looks(qtbot: QtBot, window: MainWindow) -> dict[str, float]:
     return longest
 
 
-# Of all turns together; a change of the style sheet takes several times as long.
-THEME_MS = 200.0
-
-
 @pytest.mark.timing
 def test_another_theme_never_stalls_the_window(
     qtbot: QtBot,
@@ -308,7 +305,7 @@ def test_another_theme_never_stalls_the_window(
     window.show_page("compare")
     qtbot.waitUntil(lambda: window.central.explanation.settled, timeout=30_000)
     painted(qtbot, window.tabs.currentWidget())
-    qtbot.waitUntil(lambda: not turns_left(application), timeout=30_000)
+    finish_turns()
     assert len(application.qt.allWidgets()) > 1000
     heart = Heartbeat()
     longest: list[float] = []
@@ -317,20 +314,30 @@ def test_another_theme_never_stalls_the_window(
         heart.start()
         application.use_theme((ThemeChoice.DARK, ThemeChoice.LIGHT)[attempt % 2])
         painted(qtbot, window.tabs.currentWidget())
-        qtbot.waitUntil(lambda: not turns_left(application))
+        finish_turns()
         longest.append(heart.stop())
         work.append(heart.computed_ms)
-        if longest[-1] < LIMIT_MS and work[-1] < THEME_MS:
+        if longest[-1] < LIMIT_MS:
             break
     assert min(longest) < LIMIT_MS, f"the window stood still for {longest} ms"
-    assert min(work) < THEME_MS, f"the change took {work} ms of processor time"
+    # All turns together are a part of what another style sheet takes: work of the same kind, which
+    # cold caches slow down alike, as they do not the reference work.
+    heart.start()
+    application.qt.setStyleSheet(f"{application.qt.styleSheet()}\n")
+    heart.stop()
+    assert min(work) < heart.computed_ms / 2
 
 
-def turns_left(application: Application) -> list[QTimer]:
-    return [
-        *application.qt.findChildren(QTimer, "turns"),
-        *application.window.findChildren(QTimer, "turns"),
-    ]
+def finish_turns() -> None:
+    """Wait until no work waits for a turn.
+
+    ``waitUntil`` computes a millisecond at each look: where other programs have the processors, a
+    change lasts many looks, which would count as its own work.
+    """
+    loop, timer = QEventLoop(), QTimer(interval=5)
+    timer.timeout.connect(lambda: None if is_work_left() else loop.quit())
+    timer.start()
+    loop.exec()
 
 
 @pytest.mark.timing

@@ -87,6 +87,11 @@ class Simulation:
         self.places = [[names.index(name) for name in row] for row in units]
         self.servers = _servers(streams, box, units)
         self._is_shared = np.array([unit.is_shared for unit in box.units.values()], np.bool_)
+        bandwidth = box.bandwidth_bytes_per_s
+        self._memory_s = [[_memory_s(cost, bandwidth) for cost in row] for row in costs]
+        # Each draw at a load asks for them.
+        self._added: dict[Scaled, list[Floats]] = {}
+        self._used: dict[Scaled, Floats] = {}
 
     @property
     def stated(self) -> Scaled:
@@ -219,35 +224,26 @@ class Simulation:
         A rule: where all else takes a share x of the bandwidth on average, the time that a run's
         own traffic takes at full bandwidth grows by x / (1 - x).
         """
-        used = self._memory_shares(load)
-        elsewhere = used.sum() - used / self.servers  # other servers of the unit are among it
-        grown = self._is_shared * memory_growth(elsewhere)
-        return [
-            np.array([self._memory_s(i, j) * grown[place] for j, place in enumerate(places)])
-            for i, places in enumerate(self.places)
-        ]
+        if load not in self._added:
+            used = self._memory_shares(load)
+            elsewhere = used.sum() - used / self.servers  # other servers of the unit are among it
+            grown = self._is_shared * memory_growth(elsewhere)
+            pairs = zip(self._memory_s, self.places, strict=True)
+            self._added[load] = [np.array(seconds) * grown[places] for seconds, places in pairs]
+        return self._added[load]
 
     def _memory_shares(self, load: Scaled) -> Floats:
         """Return the share of the memory's bandwidth that the runs of units take, [units]."""
-        used = np.zeros(len(self.servers))
+        if load in self._used:
+            return self._used[load]
+        used = self._used[load] = np.zeros(len(self.servers))
         for i, stream in enumerate(self._streams):
             items = stream.rate_per_s * load.factor * load.counts[i]
             for j, stage in enumerate(stream.stages):
                 place = self.places[i][j]
-                seconds = items * stage.per_item * self._memory_s(i, j)
+                seconds = items * stage.per_item * self._memory_s[i][j]
                 used[place] += self._is_shared[place] * seconds
         return used
-
-    def _memory_s(self, i: int, j: int) -> float:
-        """Return the seconds that a run's traffic takes at full bandwidth; 0 where unknown.
-
-        No more than the run takes in a full batch: the rest came from caches.
-        """
-        bandwidth, cost = self._box.bandwidth_bytes_per_s, self._costs[i][j]
-        if bandwidth is None:
-            return 0.0
-        run_s = float(cost.batch_ms[-1]) / 1000 / len(cost.batch_ms)
-        return min(cost.traffic_bytes / bandwidth, run_s)
 
     def _with_memory(self, demand: Floats, load: Scaled) -> Floats:
         """Return demands of units where the shared memory is full too, float64 [..., units]."""
@@ -309,6 +305,17 @@ def memory_growth(elsewhere: Floats) -> Floats:
     share = np.minimum(elsewhere, MAX_SHARE)
     growth: Floats = share / (1 - share)
     return growth
+
+
+def _memory_s(cost: RunCost, bandwidth_bytes_per_s: float | None) -> float:
+    """Return the seconds that a run's traffic takes at full bandwidth; 0 where unknown.
+
+    No more than the run takes in a full batch: the rest came from caches.
+    """
+    if bandwidth_bytes_per_s is None:
+        return 0.0
+    run_s = float(cost.batch_ms[-1]) / 1000 / len(cost.batch_ms)
+    return min(cost.traffic_bytes / bandwidth_bytes_per_s, run_s)
 
 
 def _servers(streams: Sequence[Stream], box: Box, units: Sequence[Sequence[str]]) -> Floats:

@@ -343,9 +343,9 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
     pair = compared.workspace.comparison.pair_of(chart.current_row())
     assert (view.pair.model_box.currentIndex(), view.pair.target_box.currentIndex()) == pair
     assert pair != (1, 0)
-    for row in (0, 1):
+    for row in (1, 0):
         compared.models_panel.set_current_row(row)
-    assert view.pair.model_box.currentIndex() == 1, "the model that is selected at the left"
+    assert view.pair.model_box.currentIndex() == 0, "the model that is selected at the left"
 
 
 def hover(plot: SweepPlot, place: int) -> str:
@@ -397,6 +397,6 @@ def test_a_device_is_a_row_whose_further_configurations_open_under_it_and_take_i
 def test_an_uncertain_row_leads_to_the_wizard(qtbot: QtBot, compared: MainWindow) -> None:
     view = compared.central.compare_view
     index = cell(view.table, 0, "surer")
-    assert index.data() == "Make it surer…"
+    assert index.data() == "Make It Surer…"
     with qtbot.waitSignal(compared.probing_requested):
         view.table.clicked.emit(index)

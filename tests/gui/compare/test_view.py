@@ -16,7 +16,7 @@ from PySide6.QtTest import QTest
 
 from ctm_gui.compare import chart_items
 from ctm_gui.compare.chart import GROUP_GAP_PX, SINGLE_ROW_PX, Bar
-from ctm_gui.compare.chart_items import NameAxis
+from ctm_gui.compare.chart_items import part_in_view
 from ctm_gui.compare.view import CompareView
 from ctm_gui.prediction.columns import ComparisonColumns
 from ctm_gui.widgets.theme import DARK, LIGHT
@@ -107,13 +107,13 @@ def at(view: CompareView, x: float, y: float) -> QPoint:
 
 def bars(view: CompareView) -> list[Bar]:
     draw(view)
-    layout = view.chart.chart_layout
+    layout = view.chart.state.layout
     return list(layout.bars_between(0, layout.height_px))
 
 
 def bar_middle(view: CompareView, row: int) -> QPoint:
-    bar = view.chart.chart_layout.bar_of_row(row)
-    return at(view, 1.0, bar.top_px + view.chart.chart_layout.row_px / 2)
+    bar = view.chart.state.layout.bar_of_row(row)
+    return at(view, 1.0, bar.top_px + view.chart.state.layout.row_px / 2)
 
 
 def move(viewport, place: QPoint, *, pressed: bool) -> None:
@@ -155,14 +155,14 @@ def test_a_click_on_a_bar_selects_its_row(view):
         view.chart.rows_plot.canvas.viewport(), Qt.MouseButton.LeftButton, pos=bar_middle(view, 1)
     )
     assert selected_devices(view) == ["orin"]
-    assert view.chart._state.selected == {1}
+    assert view.chart.state.selected == {1}
 
 
 def test_a_row_selected_in_the_table_is_marked_in_the_chart(view):
     place = view.table.visualRect(view.table.model().index(2, column(view, "runtime"))).center()
     QTest.mouseClick(view.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert view.chart._state.selected == {0}
-    assert view.chart._state.current == 0
+    assert view.chart.state.selected == {0}
+    assert view.chart.state.current == 0
 
 
 def test_enter_and_double_click_ask_for_more_about_a_row(qtbot, view):
@@ -260,7 +260,7 @@ def test_a_dot_over_the_budget_is_a_ring_not_only_coloured(qapp, view):
     image = view.chart.rows_plot.canvas.grab().toImage()
 
     def colour(row: int, value: float) -> str:
-        bar = view.chart.chart_layout.bar_of_row(row)
+        bar = view.chart.state.layout.bar_of_row(row)
         return image.pixelColor(at(view, value, bar.top_px + SINGLE_ROW_PX / 2)).name()
 
     assert colour(1, 25.0) == LIGHT.series[0]
@@ -374,7 +374,7 @@ def test_many_targets_scroll_instead_of_shrinking(qapp, view):
     show(view, rows)
     qapp.processEvents()
     plot = view.chart.rows_plot
-    layout = view.chart.chart_layout
+    layout = view.chart.state.layout
     assert len(layout) == 900
     assert plot.scroll_bar.maximum() == layout.height_px - int(plot.box.rect().height())
     last = layout.bar(899)
@@ -536,7 +536,7 @@ def test_a_lower_limit_is_an_arrow_at_the_end_of_the_table(
 
 def test_how_a_target_runs_stands_beside_its_name(view: CompareView) -> None:
     show(view, [make_row("rpi5", 80.0), make_row("orin", 25.0)])
-    groups = list(view.chart.chart_layout.groups_between(0, 1000))
+    groups = list(view.chart.state.layout.groups_between(0, 1000))
     assert [(group.chip, group.detail) for group in groups] == [
         ("onnxruntime fp32", "4 threads")
     ] * 2
@@ -554,24 +554,20 @@ def test_a_narrow_chart_writes_how_a_target_runs_under_its_name(
     show(view, [make_row(name, 80.0, model) for name, model in pairs])
     view.chart.resize(width_px, 300)
     qapp.processEvents()
-    layout = view.chart.chart_layout
-    group_px = next(iter(layout.groups_between(0, 1))).height_px
+    state = view.chart.state
+    group_px = next(iter(state.layout.groups_between(0, 1))).height_px
     assert (group_px == SINGLE_ROW_PX) is is_one_line
-    names_px = view.chart.width() - view.chart.rows_plot.box.rect().width()
-    assert names_px <= (0.5 if is_one_line else 0.43) * width_px + 60  # and margins
-    assert layout.height_px == 3 * group_px
+    assert state.names_px <= (0.5 if is_one_line else 0.43) * width_px
+    assert state.layout.height_px == 3 * group_px
     if len(set(models)) > 1:
         show(view, [make_row(name, 80.0, model) for name in names for model in ("one", "two")])
-        assert view.chart.chart_layout.gap_px == GROUP_GAP_PX, (
-            "two bars have the height of two lines"
-        )
+        assert state.layout.gap_px == GROUP_GAP_PX, "two bars have the height of two lines"
 
 
-def test_the_name_of_many_models_stays_in_view(view: CompareView) -> None:
-    state = view.chart._state
-    names, room = NameAxis(state), QRectF(0, -400, 200, 600)
-    part = names.part_in_view(room, QRectF(0, 0, 200, 300))
+def test_the_name_of_many_models_stays_in_view(qapp) -> None:
+    room, metrics = QRectF(0, -400, 200, 600), QFontMetricsF(qapp.font())
+    part = part_in_view(room, QRectF(0, 0, 200, 300), metrics)
     assert (part.top(), part.bottom()) == (0, 200)
-    low = names.part_in_view(room, QRectF(0, 190, 200, 300))
+    low = part_in_view(room, QRectF(0, 190, 200, 300), metrics)
     assert low.bottom() == 200
-    assert low.height() >= chart_items.two_lines_px(QFontMetricsF(state.font))
+    assert low.height() >= chart_items.two_lines_px(metrics)

@@ -40,6 +40,7 @@ def test_none_of_the_targets_is_taken_back(window: MainWindow, workspace: Worksp
     window.actions_by_id["undo"].trigger()
 
     assert workspace.selection.selected_ids == ticked
+    assert workspace.messages.messages[-1].text == "Taken back: Untick 3 targets"
     assert not window.actions_by_id["undo"].isEnabled()
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -73,9 +74,35 @@ def installed(site: Path, **changed: str) -> Path:
     return site
 
 
+# Runs commands one after the other, each with streams of its own, and prints what became of them.
+SEVERAL = """
+import contextlib, io, json, sys
+from predictor.cli.program import main
+
+done = []
+for words in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(words)
+        except SystemExit as error:
+            code = error.code
+    done.append((code, out.getvalue(), err.getvalue()))
+print(json.dumps(done))
+"""
+
+
 def ctm(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command with the package installed."""
     return python(site, "-m", "predictor.cli", *words)
+
+
+def several(site: Path, *commands: Sequence[str]) -> list[subprocess.CompletedProcess[str]]:
+    """Run commands in one process with the package installed."""
+    done = python(site, "-c", SEVERAL, json.dumps(commands))
+    assert done.returncode == 0, done.stderr
+    results = zip(commands, json.loads(done.stdout), strict=True)
+    return [subprocess.CompletedProcess(words, *result) for words, result in results]
 
 
 def python(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -96,23 +123,20 @@ def rows(done: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
     return list(json.loads(done.stdout)["predictions"])
 
 
-def predict(site: Path, *words: str) -> dict[str, object]:
-    """Return the one prediction of a command."""
-    (row,) = rows(ctm(site, "predict", str(MOBILENET), "--json", *words))
-    return row
+PREDICT = ("predict", str(MOBILENET), "--json")
 
 
 def test_an_engine_is_named(site: Path) -> None:
-    words = ("--device", "rtx2060")
-    row = predict(site, *words, "--engine", "acme")
-    roofline = predict(site, *words, "--engine", "roofline")
+    words = (*PREDICT, "--device", "rtx2060", "--engine")
+    (row,), (roofline,) = map(rows, several(site, (*words, "acme"), (*words, "roofline")))
 
     assert row["engine"] == "acme/1"
     assert row["latency_ms"] == pytest.approx(2 * float(str(roofline["latency_ms"])))
 
 
 def test_a_runtime_is_named(site: Path) -> None:
-    row = predict(site, "--device", "rpi5", "--runtime", "acme-rt", "--precision", "fp32")
+    words = (*PREDICT, "--device", "rpi5", "--runtime", "acme-rt", "--precision", "fp32")
+    (row,) = rows(ctm(site, *words))
 
     assert row["latency_ms"]
     assert dict(row["configuration"])["runtime"] == "acme-rt"  # type: ignore[call-overload]
@@ -120,11 +144,14 @@ def test_a_runtime_is_named(site: Path) -> None:
 
 def test_a_runtime_is_chosen_and_names_results(site: Path, tmp_path: Path) -> None:
     words = ("choose", str(MOBILENET), "--max-ms", "50", "--device", "rpi5", "--json")
-    chosen = ctm(site, *words, "--runtime", "acme-rt")
-    unknown = ctm(site, *words, "--runtime", "acme")
     (tmp_path / "r.csv").write_text("model,latency_ms\nnothing,5\n")
     read = ("probe", "import", str(tmp_path / "r.csv"), "--device", "rpi5")
-    taken = ctm(site, "--store", str(tmp_path / "s.db"), *read, "--runtime", "acme-rt")
+    chosen, unknown, taken = several(
+        site,
+        (*words, "--runtime", "acme-rt"),
+        (*words, "--runtime", "acme"),
+        ("--store", str(tmp_path / "s.db"), *read, "--runtime", "acme-rt"),
+    )
 
     assert chosen.returncode in {0, 1}, chosen.stderr
     assert "invalid choice: 'acme'" in unknown.stderr
@@ -132,8 +159,9 @@ def test_a_runtime_is_chosen_and_names_results(site: Path, tmp_path: Path) -> No
 
 
 def test_a_vendor_adds_devices(site: Path) -> None:
-    row = predict(site, "--device", "acme-a1")
-    listed = json.loads(ctm(site, "devices", "--json").stdout)["devices"]
+    done = several(site, (*PREDICT, "--device", "acme-a1"), ("devices", "--json"))
+    (row,) = rows(done[0])
+    listed = json.loads(done[1].stdout)["devices"]
 
     assert (row["device"], bool(row["latency_ms"])) == ("acme-a1", True)
     assert "acme-a1" in {device["id"] for device in listed}
@@ -187,10 +215,13 @@ def test_plugins_that_fail_are_one_sentence_and_the_rest_works(tmp_path: Path) -
     path = tmp_path / "network.acme"
     path.write_text("ACMENET 1\nlinear 64 128\n")
 
-    engine = ctm(site, "predict", str(MOBILENET), "--device", "rpi5", "--engine", "acme")
-    device = ctm(site, "predict", str(MOBILENET), "--device", "acme-a1")
-    file = ctm(site, "inspect", str(path))
-    shipped = ctm(site, "predict", str(MOBILENET), "--device", "rpi5")
+    engine, device, file, shipped = several(
+        site,
+        (*PREDICT, "--device", "rpi5", "--engine", "acme"),
+        (*PREDICT, "--device", "acme-a1"),
+        ("inspect", str(path)),
+        ("predict", str(MOBILENET), "--device", "rpi5"),
+    )
 
     for done in (engine, device, file):
         assert done.returncode == 2

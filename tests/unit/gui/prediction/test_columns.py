@@ -35,7 +35,7 @@ def test_a_row_shows_the_facts_of_its_prediction(make_row):
         "tokens80": "—",
         "first": "—",
         "interval80": "40 – 60",
-        "surer": "Make it surer…",
+        "surer": "Make It Surer…",
         "predicted": "—",
         "fps": "22.2",
         "bound": "9",

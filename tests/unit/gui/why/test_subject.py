@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ def test_one_operator_has_the_roof_that_holds_it_and_what_it_reaches() -> None:
     assert subject.kind == "Conv, output 1×8"
     facts = dict(subject.facts)
     assert facts["Time"] == "1 ms, 4.17 % of the model"
-    assert facts["Likely"] == "0.5 to 2 ms"
+    assert facts["80 %"] == "0.5 to 2 ms"
     assert facts["Parts"] == "arithmetic 0.5 ms, memory 0.25 ms, launch 0.25 ms"
     assert facts["Held by"] == "FP32 peak"
     assert facts["Reaches"] == "0.2 % of 1 TFLOP/s (2 GFLOP/s)"
@@ -54,6 +56,13 @@ def test_several_operators_are_summed_up() -> None:
     held = [value for name, value in subject.facts if name in {"Held by", "and by"}]
     assert held == ["Memory bandwidth, 67 % of the time", "FP32 peak, 33 % of the time"]
     assert subject_of(explained_pair(), np.array([0, 6]), MS).title == "2 operators"
+
+
+def test_a_measured_model_says_beside_which_time_its_parts_are() -> None:
+    pair = replace(explained_pair(), measured_ms=10.5)
+    words = "10.5 ms; the time here is what the engine predicts"
+    assert dict(subject_of(pair, NOTHING, MS).facts)["Measured"] == words
+    assert "Measured" not in dict(subject_of(pair, np.array([0]), MS).facts)
 
 
 def test_nothing_selected_is_the_model() -> None:

@@ -28,12 +28,12 @@ with open_probing(Path({store!r})) as probing:
 """
 
 
-@pytest.mark.parametrize(
-    "service",
-    ["build", "events", "imports", "kits", "measure", "open", "plan", "runners", "sessions"],
-)
-def test_services_load_no_torch_no_onnx_no_ssh_and_no_window(service: str) -> None:
-    loaded = modules_after(f"import predictor.services.probing.{service}")
+SERVICES = ("build", "events", "imports", "kits", "measure", "open", "plan", "runners", "sessions")
+
+
+def test_services_load_no_torch_no_onnx_no_ssh_and_no_window() -> None:
+    names = ", ".join(f"predictor.services.probing.{service}" for service in SERVICES)
+    loaded = modules_after(f"import {names}")
     assert "predictor" in loaded
     assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "asyncssh", "PySide6", "pyqtgraph"})
 
