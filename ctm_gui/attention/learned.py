@@ -87,7 +87,7 @@ class LearnedSummary(AttentionSummary):
         if not named:
             return "The slowest operators take as long as their kind does"
         words = " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
-        return f"Beside others of their kind, as learned: {words}"
+        return f"Learned: {words} than others of their kind"
 
     def cell_sentence(self, rows: AttentionRows, row: int, metric: int, *, backward: bool) -> str:
         """Return one cell of a map in words: operator, rate, what it adds or saves."""

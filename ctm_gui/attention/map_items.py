@@ -167,8 +167,10 @@ class MetricNames(PaintedAxis):
         painter.setPen(QColor(theme.text if strong else theme.muted))
         if len(self._labels) <= _FEW_METRICS:
             flags = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignBottom
-            room = place.adjusted(2, _TITLE_PX, -2, -2)
-            painter.drawText(room, flags | Qt.TextFlag.TextWordWrap, label)
+            room = place.adjusted(0, _TITLE_PX, 0, -2)
+            # A word may be a little wider than its column: whole it is better read.
+            wrap = Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextDontClip
+            painter.drawText(room, flags | wrap, label)
             painter.restore()
             return
         painter.translate(place.center().x(), place.bottom() - 4)

@@ -42,7 +42,7 @@ from predictor.core.text import capitalised
 from predictor.presentation.wording import shown
 from predictor.services.choose.options import Wanted
 
-_MIN_WIDTHS_PX = {"device": 250, "how": 210, "mode": 110, "needs": 104}
+_MIN_WIDTHS_PX = {"device": 230, "how": 190, "mode": 80, "needs": 104}
 _FAMILIES = {
     Family.GPU: "GPUs",
     Family.CPU: "processors",
@@ -54,8 +54,8 @@ _FAMILIES = {
     Family.MCU: "microcontrollers",
 }
 _BUSY_PX = 6
-_FIELD_PX = 96  # a spin box asks for the width of its largest number
-_LARGE_PX = 150
+_FIELD_PX = 90  # a spin box asks for the width of its largest number
+_LARGE_PX, _LARGE_HEIGHT_PX = 150, 34
 _COMPARED = 5  # of the best options, where no row is selected
 _ALL = "all models"
 _IN_TURN, _AT_ONCE = "in turn", "at once"
@@ -166,13 +166,15 @@ class ChooseView(QWidget):
 
     def _arrange(self) -> None:
         of_models = QWidget()
+        for box in (self.model_box, self.percentile_box):
+            box.setMinimumHeight(_LARGE_HEIGHT_PX)  # in line with the large fields beside them
         fields = (
             ("&Latency at most", self.latency_box),
             ("Kept &by", self.percentile_box),
             ("Po&wer at most", self.power_box),
             ("&Memory at most", self.memory_box),
         )
-        row = hbox(*(_field(text, box) for text, box in fields), STRETCH, spacing=14)
+        row = hbox(*(_field(text, box) for text, box in fields), STRETCH, spacing=10)
         vbox(row, of=of_models, margins=0)
         limits = hbox(
             _field("What ru&ns", self.model_box), (of_models, 1), (self.language_fields, 1),
@@ -189,6 +191,7 @@ class ChooseView(QWidget):
             self.runtime_box,
             self.precision_box,
             STRETCH,
+            spacing=4,
         )
         self._of_models = (
             of_models, throughput, self.rate_box, self.runs_box, self.runtime_box,

@@ -10,7 +10,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from ctm_gui.language.curves import TITLES, Along, Curve
-from ctm_gui.widgets.axes import ValueAxis, faded, number_axes
+from ctm_gui.widgets.axes import ValueAxis, faded, show_axes
 from ctm_gui.widgets.geometry import logs
 from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import PointPlot
@@ -46,12 +46,12 @@ class CurvePlot(PointPlot):
         super().__init__(options, axes, name, name)
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)
-        number_axes(self.canvas, has_data=False)
+        show_axes(self.canvas, has_data=False)
 
     def show_curves(self, curves: Sequence[Curve]) -> None:
         """Draw other curves, all along one count; nothing where there are none."""
         self._curves = curves
-        number_axes(self.canvas, has_data=bool(curves))
+        show_axes(self.canvas, has_data=bool(curves))
         if curves:
             across, up = TITLES[curves[0].along]
             self.canvas.setLabel("bottom", across)

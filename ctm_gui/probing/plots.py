@@ -7,7 +7,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt
 
 from ctm_gui.probing.progress import SampleTrace
-from ctm_gui.widgets.axes import ValueAxis, colour_axes, number_axes
+from ctm_gui.widgets.axes import ValueAxis, colour_axes, show_axes
 from ctm_gui.widgets.canvas import without_export
 from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.view_options import ViewOptions
@@ -71,7 +71,7 @@ class CoveragePlot(_Plot):
     def paint_again(self) -> None:
         """Draw every candidate."""
         self.clear()
-        number_axes(self.plotItem, has_data=self._coverage is not None)
+        show_axes(self.plotItem, has_data=self._coverage is not None)
         if self._coverage is None:
             return
         coverage, theme = self._coverage, self._options.theme
@@ -114,7 +114,7 @@ class SamplesPlot(_Plot):
             self.plot([], [], pen=None, symbol=symbol, symbolSize=5, symbolPen=None)
             for symbol in _SYMBOLS
         ]
-        number_axes(self.plotItem, has_data=False)
+        show_axes(self.plotItem, has_data=False)
         follow_theme(self, options, self._draw)
 
     def show_trace(self, trace: SampleTrace) -> None:
@@ -123,7 +123,7 @@ class SamplesPlot(_Plot):
         blocks = [trace.points(number, MAX_POINTS) for number in range(1, len(_SYMBOLS) + 1)]
         for curve, points in zip(self._curves, blocks, strict=True):
             curve.setData(*points)
-        number_axes(self.plotItem, has_data=any(len(runs) for runs, _ in blocks))
+        show_axes(self.plotItem, has_data=any(len(runs) for runs, _ in blocks))
 
     def paint_again(self) -> None:
         """Colour the blocks."""

@@ -121,7 +121,7 @@ def _facts(
     yield "Time", f"{latency_text(latency_ms, display_unit)}, {percent(share)} of the model"
     if explained.interval is not None and latency_ms:
         low, high = (number(display_unit.from_ms(latency_ms * end)) for end in explained.interval)
-        yield "80 %", f"{low} to {high} {display_unit}"
+        yield "Likely", f"{low} to {high} {display_unit}"
     if explained.measured_ms is not None and operators.size == len(table.names):
         measured = latency_text(explained.measured_ms, display_unit)
         yield "Measured", f"{measured}; the time here is what the engine predicts"

@@ -214,7 +214,7 @@ def colour_axes(plot: _HasAxes, theme: Theme) -> None:
         axis.setTextPen(pg.mkPen(theme.muted))
 
 
-def number_axes(plot: _HasAxes, *, has_data: bool) -> None:
-    """Number the axes; without data they would count from 0 to 1, which is nothing."""
+def show_axes(plot: _HasAxes, *, has_data: bool) -> None:
+    """Show the axes; without data they would count from 0 to 1, which is nothing."""
     for side in ("left", "bottom"):
-        plot.getAxis(side).setStyle(showValues=has_data)
+        plot.getAxis(side).setVisible(has_data)

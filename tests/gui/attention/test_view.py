@@ -91,7 +91,7 @@ def test_maps_of_what_was_learned_are_chosen_where_there_are_some(view: Attentio
 
     shown = np.asarray(view.map.images[0].image)[0]
     np.testing.assert_allclose(shown, maps.operator_to_metric[0] / 2)
-    assert view.pairs.text().startswith("Beside others of their kind, as learned:")
+    assert view.pairs.text().startswith("Learned: ")
     # A network of its own has no factors: its attention is shown whatever was chosen.
     view.show_table(table, "", BOARD)
     assert view.maps_box.isHidden()

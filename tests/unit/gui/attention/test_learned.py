@@ -44,7 +44,7 @@ def test_a_type_changes_as_its_operators_together() -> None:
 
 def test_the_slowest_rows_are_compared_with_their_kind() -> None:
     assert learned().pairs(learned().operators) == (
-        "Beside others of their kind, as learned: Conv stem 60 % longer and Add join 47 % shorter"
+        "Learned: Conv stem 60 % longer and Add join 47 % shorter than others of their kind"
     )
     nothing = learned(np.ones((3, 2), np.float32))
     assert nothing.pairs(nothing.operators) == (

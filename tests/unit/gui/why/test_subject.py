@@ -32,7 +32,7 @@ def test_one_operator_has_the_roof_that_holds_it_and_what_it_reaches() -> None:
     assert subject.kind == "Conv, output 1×8"
     facts = dict(subject.facts)
     assert facts["Time"] == "1 ms, 4.17 % of the model"
-    assert facts["80 %"] == "0.5 to 2 ms"
+    assert facts["Likely"] == "0.5 to 2 ms"
     assert facts["Parts"] == "arithmetic 0.5 ms, memory 0.25 ms, launch 0.25 ms"
     assert facts["Held by"] == "FP32 peak"
     assert facts["Reaches"] == "0.2 % of 1 TFLOP/s (2 GFLOP/s)"
