@@ -343,7 +343,7 @@ PAGES: tuple[Page, ...] = (
                   *_room("compare", "chart_items", "chart_view", "item_models", "answer_view",
                          "view", "matrix_view", "pareto_plot", "pareto_view", "difference_view",
                          "sweep_view", "tabs"))),
-    Page(id="clocks", place="answer", title="Clocks", text="Cloc&ks", keys="Ctrl+0",
+    Page(id="clocks", place="answer", title="Clocks", text="Clock Fre&quencies", keys="Ctrl+0",
          make=_make_clocks,
          modules=(*_room("attention", "map_items"), *_room("clocks", "plane_plot", "view")),
          tip="Latency over power modes and clocks of a device"),

@@ -59,7 +59,7 @@ def test_a_what_if_is_of_one_target_and_a_banner_says_so_until_it_is_reset(
     banner = window.places.findChild(WhatIfStrip)
     assert isinstance(banner, WhatIfStrip)
     assert banner.isVisible()
-    assert banner.words.toolTip().startswith(f"What if: {device.name} with INT8, batch 16.")
+    assert banner.words.text().startswith(f"What if: {device.name} with INT8, batch 16.")
     banner.reset.click()
     settle(workspace)
     assert [row.prediction.configuration for row in workspace.comparison.rows] == usual

@@ -128,9 +128,9 @@ def test_from_a_device_to_its_signature_and_back(
     assert not wizard.next_button.isEnabled()
     assert wizard.plan_page.isAncestorOf(wizard.focusWidget()), "Space closes nothing"
     axis = wizard.plan_page.plot.getAxis("bottom")
-    assert not axis.style["showValues"], "nothing is planned yet"
+    assert not axis.isVisible(), "nothing is planned yet"
     qtbot.waitUntil(lambda: wizard.presenter.planner.planned is not None, timeout=WAIT_MS)
-    assert axis.style["showValues"]
+    assert axis.isVisible()
     assert len(cells(wizard.plan_page.table, 0)) == 4
     assert "up to 8 more that are chosen by what these show" in wizard.plan_page.summary.text()
     # Whether this plan gains something is the engine's matter.
