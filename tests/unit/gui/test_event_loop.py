@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QCoreApplication, QObject
 
 from ctm_gui.event_loop import GarbageTimer
 
@@ -18,15 +18,16 @@ class Cycle:
 
 
 @pytest.fixture
-def garbage() -> Iterator[GarbageTimer]:
+def garbage(qapp: QCoreApplication) -> Iterator[GarbageTimer]:
     thresholds = gc.get_threshold()
-    parent = QObject()
+    parent = QObject(qapp)
     # Every call finds the collection of all generations due.
     gc.set_threshold(1, 1, 1)
     yield GarbageTimer(parent)
     gc.set_threshold(*thresholds)
     gc.unfreeze()
     gc.enable()
+    parent.deleteLater()
 
 
 def dropped() -> weakref.ref[Cycle]:
