@@ -25,7 +25,6 @@ def garbage(qapp: QCoreApplication) -> Iterator[GarbageTimer]:
     gc.set_threshold(1, 1, 1)
     yield GarbageTimer(parent)
     gc.set_threshold(*thresholds)
-    gc.unfreeze()
     gc.enable()
     parent.deleteLater()
 
