@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
@@ -39,6 +39,7 @@ from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.late_view import LateView
+from ctm_gui.widgets.typed_ahead import TypedAhead
 from ctm_gui.widgets.view_options import ViewOptions
 
 
@@ -134,6 +135,8 @@ class DevicesView(LateView):
         self._profile: DeviceProfile | None = None
         self._comparison: DeviceComparisonView | None = None
         self._places: dict[int, QVBoxLayout] = {}
+        self._ahead = TypedAhead(self)
+        library.failed.connect(self._ahead.stop)
 
     @property
     def profile(self) -> DeviceProfile:
@@ -168,9 +171,23 @@ class DevicesView(LateView):
             self.form.show(key)
 
     def make(self) -> None:
-        """Make a device of the user's; the cursor goes into the first number that it needs."""
+        """Make a device of the user's; the cursor goes into the first number that it needs.
+
+        What is typed meanwhile is typed there.
+        """
+        self._ahead.wait()
+        self._once_built(self._make)
+
+    def _make(self) -> None:
         self.pages.setCurrentIndex(FORM_PAGE)
         self.library.make()
+
+    def _once_built(self, act: Callable[[], object]) -> None:
+        """Do something now, or as soon as the view is complete."""
+        if self.is_built:
+            act()
+        else:
+            self.built.connect(act, Qt.ConnectionType.SingleShotConnection)
 
     def import_files(self) -> None:
         """Ask for device files and make devices of them."""
@@ -228,7 +245,7 @@ class DevicesView(LateView):
         self.measure_button = button(
             "&Measure This PC",
             "Measure its rates and some small reference networks, about 10 seconds",
-            self._measure,
+            lambda: self._once_built(self._measure),
         )
         left, buttons = (
             QWidget(),
@@ -266,6 +283,7 @@ class DevicesView(LateView):
         self.list.select(key)
         if self.library.is_new(key):
             self.form_view.enter()
+        self._ahead.deliver()
 
     def _measure(self) -> None:
         """Show this machine and measure it."""

@@ -163,11 +163,7 @@ class CentralViews(QObject):
     def new_device(self) -> None:
         """Make a device of the user's, and show its form."""
         self.window.show_page("devices")
-        view = self.devices_view
-        if view.is_built:
-            view.make()
-        else:
-            view.built.connect(view.make, Qt.ConnectionType.SingleShotConnection)
+        self.devices_view.make()
 
     def record_measured(self, row: int) -> None:
         """Ask for the latency that was measured of a row of the comparison."""
