@@ -30,15 +30,17 @@ class TypedAhead(QObject):
 
     def wait(self) -> None:
         """Hold back the keys from now on."""
-        if not self.is_waiting:
+        application = QApplication.instance()
+        if not self.is_waiting and application is not None:
             self.is_waiting = True
-            QApplication.instance().installEventFilter(self)
+            application.installEventFilter(self)
 
     def stop(self) -> None:
         """Let keys through again, and forget those that were held back."""
-        if self.is_waiting:
+        application = QApplication.instance()
+        if self.is_waiting and application is not None:
             self.is_waiting = False
-            QApplication.instance().removeEventFilter(self)
+            application.removeEventFilter(self)
         self._keys.clear()
 
     def deliver(self) -> None:
