@@ -104,7 +104,7 @@ class DevicesList(QWidget):
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
 _LATER_PAGES = {PROFILE_PAGE: "In its family", COMPARISON_PAGE: "Compare"}
 _FILES = "Device files (*.json);;All (*)"
-_LIST_PX, _FORM_PX = 330, 610
+_LIST_PX, _FORM_PX = 380, 560
 
 
 class DevicesView(LateView):
@@ -172,6 +172,13 @@ class DevicesView(LateView):
         self.pages.setCurrentIndex(FORM_PAGE)
         self.library.make()
 
+    def measure(self) -> None:
+        """Show this machine and measure it."""
+        machine = self.library.machine
+        if machine is not None:
+            self.list.select(machine.key)
+            self.machine.measure()
+
     def import_files(self) -> None:
         """Ask for device files and make devices of them."""
         paths, _ = QFileDialog.getOpenFileNames(self, "Import devices", "", _FILES)
@@ -228,7 +235,7 @@ class DevicesView(LateView):
         self.measure_button = button(
             "&Measure This PC",
             "Measure its rates and some small reference networks, about 10 seconds",
-            self._measure,
+            self.measure,
         )
         left, buttons = (
             QWidget(),
@@ -266,13 +273,6 @@ class DevicesView(LateView):
         self.list.select(key)
         if self.library.is_new(key):
             self.form_view.enter()
-
-    def _measure(self) -> None:
-        """Show this machine and measure it."""
-        machine = self.library.machine
-        if machine is not None:
-            self.list.select(machine.key)
-            self.machine.measure()
 
     def _duplicate(self) -> None:
         self.pages.setCurrentIndex(FORM_PAGE)
