@@ -178,15 +178,20 @@ class ChartLayout:
         return (self.group(index) for index in range(first, end))
 
     def bars_between(self, top_px: float, bottom_px: float) -> Iterator[Bar]:
-        """Yield the bars of the groups that reach into a stretch, from the top down.
+        """Yield the bars whose rows reach into a stretch, from the top down."""
+        first, end = self._place_after(top_px), self._place_after(bottom_px)
+        # The row that a stretch ends at is in it.
+        return (self.bar(place) for place in range(first, min(end + 1, len(self))))
 
-        A group has at most one bar a model.
-        """
-        first = max(int(np.searchsorted(self._group_tops, top_px, side="right")) - 1, 0)
-        end = int(np.searchsorted(self._group_tops, bottom_px, side="right"))
-        bounds = [*self.groups.starts[first : end + 1].tolist(), len(self)]
-        places = range(bounds[0], bounds[end - first] if end > first else bounds[0])
-        return (self.bar(place) for place in places)
+    def _place_after(self, y_px: float) -> int:
+        """Return the place of the first bar whose row ends below ``y_px``, M below all of them."""
+        group = int(np.searchsorted(self._group_tops, y_px, side="right")) - 1
+        if group < 0:
+            return 0
+        top_px = int(self._group_tops[group]) + self._gap_px // 2
+        place = int(self.groups.starts[group]) + max(int((y_px - top_px) // self.row_px), 0)
+        ends = np.append(self.groups.starts[1:], len(self))
+        return min(place, int(ends[group]))
 
     def bar_at(self, y_px: float) -> Bar | None:
         """Return the bar whose row holds ``y_px``, None between groups and outside."""

@@ -105,7 +105,7 @@ class DevicesList(QWidget):
 FORM_PAGE, PROFILE_PAGE, COMPARISON_PAGE = 0, 1, 2
 _LATER_PAGES = {PROFILE_PAGE: "In its family", COMPARISON_PAGE: "Compare"}
 _FILES = "Device files (*.json);;All (*)"
-_LIST_PX, _FORM_PX = 330, 610
+_LIST_PX, _FORM_PX = 380, 560
 
 
 class DevicesView(LateView):
@@ -182,6 +182,16 @@ class DevicesView(LateView):
         self.pages.setCurrentIndex(FORM_PAGE)
         self.library.make()
 
+    def measure(self) -> None:
+        """Show this machine and measure it."""
+        self._once_built(self._measure)
+
+    def _measure(self) -> None:
+        machine = self.library.machine
+        if machine is not None:
+            self.list.select(machine.key)
+            self.machine.measure()
+
     def _once_built(self, act: Callable[[], object]) -> None:
         """Do something now, or as soon as the view is complete."""
         if self.is_built:
@@ -245,7 +255,7 @@ class DevicesView(LateView):
         self.measure_button = button(
             "&Measure This PC",
             "Measure its rates and some small reference networks, about 10 seconds",
-            lambda: self._once_built(self._measure),
+            self.measure,
         )
         left, buttons = (
             QWidget(),
@@ -284,13 +294,6 @@ class DevicesView(LateView):
         if self.library.is_new(key):
             self.form_view.enter()
         self._ahead.deliver()
-
-    def _measure(self) -> None:
-        """Show this machine and measure it."""
-        machine = self.library.machine
-        if machine is not None:
-            self.list.select(machine.key)
-            self.machine.measure()
 
     def _duplicate(self) -> None:
         self.pages.setCurrentIndex(FORM_PAGE)

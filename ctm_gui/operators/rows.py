@@ -32,7 +32,7 @@ from predictor.core.records import Device
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import NOTHING, latency_text, number, percent, shape_text, shown
-from predictor.services.prediction.attention import operators_peak, token_label
+from predictor.services.prediction.attention import AttentionPeak, operators_peak, token_label
 from predictor.services.prediction.explain import BOUND_TYPES, OperatorTable
 
 _MAX_TYPES = 6
@@ -129,6 +129,11 @@ class OperatorSummary:
         if rest.size:
             slow.append(self._type_time([types[i] for i in rest], counts[rest], times[rest]))
         return tuple(slow)
+
+    @cached_property
+    def peak(self) -> AttentionPeak | None:
+        """The metric that each operator attended to most; None without attention."""
+        return operators_peak(self.table.attention)
 
     @cached_property
     def name_ranks(self) -> FloatArray:
@@ -299,7 +304,7 @@ class OperatorsGrid(Grid):
         ]
 
     def _looks(self) -> list[Column]:
-        table, peak = self.table, operators_peak(self.table.attention)
+        table, peak = self.table, self._summary.peak
         if peak is None or table.attention is None or self._device is None:
             return []
         labels = [token_label(name, self._device) for name in table.attention.metrics]

@@ -107,6 +107,7 @@ class Explained:
         operators, attention = self.operators, self.attention
         _ = self.table.bounds, self.table.types, self.roofline and self.roofline.reached
         _ = operators.type_times, operators.is_free, operators.name_ranks, operators.search_texts
+        _ = operators.peak, self.timeline.levels
         if attention is not None:
             _ = attention.types, attention.operators.to_peaks, attention.operators.from_peaks
 

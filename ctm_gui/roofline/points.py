@@ -9,7 +9,7 @@ The roofs drawn are those that the engine divides work by, and those that were m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -122,15 +122,15 @@ class RooflinePoints:
     @cached_property
     def _intensities(self) -> tuple[float, float]:
         intensity = self.roofline.intensity
-        marks = np.append(intensity[self.is_placed & self.has_macs], [*self._ridges()])
-        return _ends(np.log10(marks) if marks.size else np.zeros(1))
+        marks = [*_extremes(intensity[self.is_placed & self.has_macs]), *self._ridges()]
+        return _ends(np.log10(marks) if marks else np.zeros(1))
 
     @cached_property
     def y_range(self) -> tuple[float, float]:
         """Ends of the axis of rates."""
         rates = [roof.rate for roofs in self._roofs() for roof in roofs if not roof.is_memory]
         highest = [self._of_memory[1]] if self._of_memory is not None else []
-        marks = np.concatenate([self.y[self.is_placed], np.log10(rates), highest])
+        marks = np.array([*_extremes(self.y[self.is_placed]), *np.log10(rates), *highest])
         return _ends(marks if marks.size else np.zeros(1))
 
     @cached_property
@@ -319,6 +319,11 @@ def _highest(roofs: tuple[Roof, ...]) -> tuple[Roof, ...]:
     return tuple(highest)
 
 
+def _extremes(values: FloatArray) -> tuple[float, ...]:
+    """Return the least and the largest value; nothing without any."""
+    return (float(values.min()), float(values.max())) if values.size else ()
+
+
 def _ends(logs: FloatArray) -> tuple[float, float]:
     low, high = float(logs.min()) - _MARGIN, float(logs.max()) + _MARGIN
     short = max(_MIN_SPAN - (high - low), 0.0)
@@ -367,6 +372,17 @@ class Crowd:
         steps = np.linspace(0.0, 1.0, _STEPS)[:, None]
         # float64 [lines, steps, 2].
         self._lines = ends[:, :1] + steps * (ends[:, 1:] - ends[:, :1])
+
+    def freest(self, room: QRectF, places: Iterable[QTransform]) -> QTransform | None:
+        """Return the first place where a rectangle lies on the fewest points and lines."""
+        best, fewest = None, math.inf
+        for place in places:
+            under = self.under(room, place)
+            if under < fewest:
+                best, fewest = place, under
+            if not under:
+                break
+        return best
 
     def under(self, room: QRectF, place: QTransform) -> int:
         """Return how many points and lines a rectangle would lie on at a place."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -256,16 +255,15 @@ class RooflinePlot(PointPlot):
             if line.target:
                 continue
             room = QRectF(QPointF(0, 0), metrics.size(0, line.label))
-            places = [
+            places = (
                 place
                 for place in label_places(line, px, room)
                 # One that is cut, or lies on another, cannot be read.
                 if rect.contains(place.mapRect(room))
                 and not any(place.map(QPolygonF(room)).intersects(other) for other in occupied)
-            ]
-            if places:
-                # The first of those with the fewest points and roofs on them.
-                best = min(places, key=partial(crowd.under, room))
+            )
+            best = crowd.freest(room, places)
+            if best is not None:
                 occupied.append(best.map(QPolygonF(room)))
                 labels.append((line, best))
         return _Labels(key, tuple(labels))

@@ -121,35 +121,18 @@ class Strip:
             top += height + _GAP_PX
         return tuple(rows)
 
-    @cached_property
-    def modules(self) -> tuple[tuple[Module, ...], ...]:
-        """The modules of each of the outermost levels."""
-        levels: list[list[Module]] = [[] for _ in range(min(self.timeline.depth, _MAX_DEPTH))]
-        for module in self.timeline.modules:
-            if module.depth < len(levels):
-                levels[module.depth].append(module)
-        return tuple(map(tuple, levels))
-
     def modules_in_view(
         self, level: int, view_ms: tuple[float, float], width_px: float, min_px: float
     ) -> list[tuple[Module, float, float]]:
         """Return the modules of a level with room for ``min_px`` pixels, and their ends in them."""
         scale = width_px / (view_ms[1] - view_ms[0])
-        ends_px = (self._module_ends_ms[level] - view_ms[0]) * scale
+        of_level = self.timeline.levels[level]
+        ends_px = (of_level.ends_ms - view_ms[0]) * scale
         left, right = np.clip(ends_px, -2.0, width_px + 2.0)
         return [
-            (self.modules[level][place], float(left[place]), float(right[place]))
+            (of_level.modules[place], float(left[place]), float(right[place]))
             for place in np.flatnonzero(right - left >= min_px).tolist()
         ]
-
-    @cached_property
-    def _module_ends_ms(self) -> tuple[FloatArray, ...]:
-        """Start and end of the modules of each level, float64 [2, M]."""
-        ends = self.timeline.ends_ms
-        places = [[module.operators for module in modules] for modules in self.modules]
-        return tuple(
-            ends[np.array(ends_of_level, np.intp).reshape(-1, 2).T] for ends_of_level in places
-        )
 
     @cached_property
     def bound(self) -> IndexArray:
@@ -194,22 +177,23 @@ class Strip:
             start = self.timeline.ends_ms[visible]
             time = self.explained.table.latency_ms[visible]
         scale = width_px / (view_ms[1] - view_ms[0])
-        left = np.clip((start - view_ms[0]) * scale, -2.0, width_px + 2.0)
-        right = np.clip((start + time - view_ms[0]) * scale, -2.0, width_px + 2.0)
-        wide = right - left >= min_px
-        narrow = ~wide & (time > 0)
-        columns, bound = self._columns(visible[narrow], (left + right)[narrow] / 2, time[narrow])
-        return Bars(visible[wide], left[wide], right[wide], columns, bound)
+        left, width = (start - view_ms[0]) * scale, time * scale
+        wide = np.flatnonzero(width >= min_px)
+        ends = np.clip([left[wide], left[wide] + width[wide]], -2.0, width_px + 2.0)
+        pixels = np.clip(left + width / 2, 0.0, width_px).astype(np.intp)
+        narrow_ms = np.where(width < min_px, time, 0.0)
+        columns, bound = self._columns(pixels, self.bound[visible], narrow_ms)
+        return Bars(visible[wide], ends[0], ends[1], columns, bound)
 
+    @staticmethod
     def _columns(
-        self, operators: IndexArray, middle_px: FloatArray, time_ms: FloatArray
+        pixels: IndexArray, bound: IndexArray, time_ms: FloatArray
     ) -> tuple[IndexArray, IndexArray]:
-        """Return the pixels of narrow operators, and what binds most of the time of each."""
-        if not operators.size:
+        """Return the pixels that take time, and what binds most of the time of each."""
+        if not time_ms.any():
             return np.zeros(0, np.intp), np.zeros(0, np.intp)
-        pixels = np.maximum(middle_px, 0.0).astype(np.intp)
         kinds = len(BOUND_TYPES)
-        sums = np.bincount(pixels * kinds + self.bound[operators], time_ms)
+        sums = np.bincount(pixels * kinds + bound, time_ms)
         sums.resize((-(-sums.size // kinds), kinds), refcheck=False)
         columns = np.flatnonzero(sums.sum(axis=1))
         return columns, sums[columns].argmax(axis=1)
@@ -226,9 +210,8 @@ class Strip:
         operator = self.operator_at(time_ms)
         if operator is None:
             return None
-        return next(
-            (m for m in self.modules[level] if m.operators[0] <= operator < m.operators[1]), None
-        )
+        modules = self.timeline.levels[level].modules
+        return next((m for m in modules if m.operators[0] <= operator < m.operators[1]), None)
 
     def row_at(self, y_px: float) -> int | None:
         """Return the index of the row at a height, None between two."""

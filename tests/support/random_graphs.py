@@ -11,16 +11,20 @@ COUNTS = st.integers(0, 10**12)
 
 FLAGS = st.sampled_from([0, *(int(flag) for flag in OperatorFlag)])
 
+_WITHOUT_PRODUCTS = int(OperatorFlag.VIEW | OperatorFlag.FUSED)
+
 
 @st.composite
 def operators(draw: st.DrawFn) -> Op:
+    flags = draw(FLAGS)
     return Op(
-        macs=draw(COUNTS),
+        # No reader counts products of what changes a shape or runs inside another operator.
+        macs=0 if flags & _WITHOUT_PRODUCTS else draw(COUNTS),
         read=draw(COUNTS),
         weights=draw(COUNTS),
         written=draw(COUNTS),
         repeats=draw(st.integers(1, 50)),
-        flags=draw(FLAGS),
+        flags=flags,
         dtype=draw(st.sampled_from(["float32", "float16", "bfloat16", "int8", "int64", "float64"])),
         columns=draw(st.integers(1, 4)),
         window=draw(st.tuples(st.integers(0, 11), st.integers(0, 11))),

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +52,14 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """The M modules of one depth, by time, and their ends in ms, float64 [2, M]."""
+
+    modules: tuple[Module, ...]
+    ends_ms: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Timeline:
     """N operators over time, in ms.
 
@@ -72,6 +81,20 @@ class Timeline:
     def total_ms(self) -> float:
         """The end of the last operator: the latency of the model."""
         return float(self.ends_ms[-1])
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """The modules by their depth, the outermost first."""
+        modules: list[list[Module]] = [[] for _ in range(self.depth)]
+        for module in self.modules:
+            modules[module.depth].append(module)
+        return tuple(
+            Level(
+                tuple(of_level),
+                self.ends_ms[np.array([module.operators for module in of_level], np.intp).T],
+            )
+            for of_level in modules
+        )
 
 
 def timeline_of(table: OperatorTable) -> Timeline:

@@ -68,3 +68,22 @@ def test_what_is_left_out_is_kept_and_the_rest_collected(garbage: GarbageTimer) 
     gc.collect()
     assert kept() is not None
     assert young() is None
+
+
+def test_many_young_objects_are_looked_through_once_they_are_fewer_or_stay(
+    garbage: GarbageTimer,
+) -> None:
+    young = weakref.ref(Cycle())
+    burst: list[object] = [[] for _ in range(30_000)]
+    garbage.collect_if_due()
+    assert young() is not None
+
+    burst.clear()
+    garbage.collect_if_due()
+    assert young() is None
+
+    young = weakref.ref(Cycle())
+    burst.extend([] for _ in range(30_000))
+    for _ in range(51):
+        garbage.collect_if_due()
+    assert young() is None

@@ -196,6 +196,9 @@ def test_what_is_in_view_is_what_would_be_there_among_all(make_row, devices, mod
     for bar in bars(layout):
         if bar.top_px < top + height and bar.top_px + layout.row_px > top:
             assert bar in near
+    # A large group is not painted whole where one of its rows is in view.
+    assert all(bar.top_px + layout.row_px >= top for bar in near)
+    assert all(bar.top_px <= top + height + GROUP_GAP_PX for bar in near)
 
 
 def test_a_wide_span_asks_for_a_logarithmic_axis(make_row):
