@@ -1,10 +1,11 @@
 """Gain of `ctm predict --rows` from a second worker of a local cluster, and from `--jobs 2`.
 
 Runs with one and with two take turns, start to exit; the gain is that of the shortest. Where
-workers, scheduler and command share processors it is not of the code alone, so the CPU time that
-each takes a file is printed too, which other programs change little. From those times follows how
-a cluster grows whose sides have a processor each: workers share the files, while scheduler and
-command pass all of them. Needs the extras ``cluster`` and ``parquet``.
+workers, scheduler and command share processors it is not of the code alone: beside it stand what
+two processes gain here that share nothing, and the CPU time that each side takes a file, which
+other programs change little. From those times follows how a cluster grows whose sides have a
+processor each: workers share the files, while scheduler and command pass all of them. Needs the
+extras ``cluster`` and ``parquet``.
 """
 
 from __future__ import annotations
@@ -43,13 +44,20 @@ _ASSUMED = (
 )
 
 
+_REFERENCE = (
+    "from tests.support.heartbeat import reference_work\nfor _ in range(1000): reference_work()"
+)
+
+
 class Run(NamedTuple):
     """Wall time of a command, and CPU time a file of it, its scheduler and its workers, in s.
 
-    ``few_mib`` and ``all_mib`` are the most memory of the command with few files and with all.
+    ``start_s`` is the wall time with few files; ``few_mib`` and ``all_mib`` are the most memory of
+    the command with few files and with all.
     """
 
     wall_s: float
+    start_s: float
     few_mib: float
     all_mib: float
     command_s: float
@@ -68,12 +76,15 @@ def main() -> int:
         models, few = _copies(folder / "models", options.files), _copies(folder / "few", FEW)
         runs = _runs(TlsCluster(folder), models, few, options.repeats)
         parquet_s = _parquet_s(models.with_suffix(".jsonl")) / options.files
+        machine = max(_machine_gain() for _ in range(options.repeats))
     one, two, alone, beside = map(_least, zip(*runs, strict=True))
     what = f"{options.files} files, all devices"
     figures = [
         Figure(f"{what}, one worker", one.wall_s, "s"),
         Figure("the same, two workers", two.wall_s, "s"),
         Figure("gain of the second worker", one.wall_s / two.wall_s, ""),
+        Figure("the same without the start, by its time with few files", _gain(one, two), ""),
+        Figure("gain of a second process that shares nothing", machine, ""),
         Figure("CPU time of the worker a file", one.worker_s * 1e3, "ms"),
         Figure("CPU time of the command a file", one.command_s * 1e3, "ms"),
         Figure("CPU time of the scheduler a file", one.scheduler_s * 1e3, "ms"),
@@ -85,6 +96,7 @@ def main() -> int:
         Figure(f"{what}, no cluster", alone.wall_s, "s"),
         Figure("the same, --jobs 2", beside.wall_s, "s"),
         Figure("gain of --jobs 2", alone.wall_s / beside.wall_s, ""),
+        Figure("the same without the start, by its time with few files", _gain(alone, beside), ""),
     ]
     notes = [
         f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the end.{_OTHERS}",
@@ -139,11 +151,29 @@ def _run(
         wall = time.perf_counter() - begin
         return wall, most_mib, *(after - s for after, s in zip(used(), before, strict=True))
 
-    _, few_mib, *start = seconds(few)
+    start_s, few_mib, *start = seconds(few)
     wall, all_mib, *whole = seconds(models)
     files = len(list(models.iterdir())) - FEW
     each = ((all_s - few_s) / files for all_s, few_s in zip(whole, start, strict=True))
-    return Run(wall, few_mib, all_mib, *each)
+    return Run(wall, start_s, few_mib, all_mib, *each)
+
+
+def _gain(one: Run, two: Run) -> float:
+    return (one.wall_s - one.start_s) / (two.wall_s - two.start_s)
+
+
+def _machine_gain() -> float:
+    """Return how much more two processes of reference work do than one in the same time."""
+    seconds = {}
+    for count in (1, 2):
+        begin = time.perf_counter()
+        processes = [
+            subprocess.Popen([sys.executable, "-c", _REFERENCE], cwd=ROOT) for _ in range(count)
+        ]
+        for process in processes:
+            process.wait()
+        seconds[count] = time.perf_counter() - begin
+    return 2 * seconds[1] / seconds[2]
 
 
 def _growth(run: Run) -> list[list[str]]:

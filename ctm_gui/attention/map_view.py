@@ -20,6 +20,7 @@ from ctm_gui.widgets.view_options import ViewOptions
 
 _NAMES_PX, _NAMES_SHARE = 230, 5  # at most, and as many times as wide is the plot
 _EXPORT_WIDTH_PX = 1200
+_WITH_BARS_PX = 200  # height from which there is room for the colour bars under four rows
 # Viewers of SVG smooth what they enlarge: a saved cell is made of this many pixels.
 _SAVED_CELL_PX = 16
 
@@ -123,6 +124,8 @@ class AttentionMap(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._names.setWidth(min(_NAMES_PX, self.width() // _NAMES_SHARE))
+        # In a low strip the rows are more than their scale: a cell's share is said where it is.
+        self._bars.setVisible(self.height() >= _WITH_BARS_PX)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows, Home, End and the page keys move the cursor; Enter activates its row."""

@@ -70,9 +70,14 @@ class AttentionRows:
         return attention_peak(self.from_metrics)
 
     def label(self, row: int) -> str:
-        """Return the name of a row in a sentence: ``Conv conv1``, ``Conv (12 operators)``."""
-        if self.types[row]:
-            return f"{shown(self.types[row])} {shown(self.names[row])}"
+        """Return the name of a row in a sentence: ``Conv conv1``, ``Conv (12 operators)``.
+
+        A name that says the type, such as ``Conv_3`` or ``/layer1/Conv``, stands alone.
+        """
+        kind, name = self.types[row], self.names[row]
+        if kind:
+            says_kind = kind.casefold() in name.casefold()
+            return shown(name) if says_kind else f"{shown(kind)} {shown(name)}"
         count = int(self.counts[row])
         return f"{shown(self.names[row])} ({plural(count, 'operator')})"
 

@@ -18,6 +18,7 @@ from predictor.presentation.wording import batch_of, interval_ms, latency_text, 
 
 _RADIUS_PX = 5.0
 _HEADROOM = 1.05  # over a curve
+_RIGHT_MARGIN = 0.02  # of the width, at the right of a curve
 _LEVELS = 5  # latencies that are written into the map
 
 
@@ -53,6 +54,8 @@ class PlanePlot(PointPlot):
                 (values[0], max(values[-1], values[0] + 1e-9))
                 for values in (plane.columns, upwards)
             ]
+            if not plane.up:  # beside the last clock there is room for the mark of the default
+                ends[0] = ends[0][0], ends[0][1] + _RIGHT_MARGIN * (ends[0][1] - ends[0][0])
             self._box.setRange(xRange=ends[0], yRange=ends[1], padding=0)
             low, high = plane.latency_ms.min(), plane.latency_ms.max()
             self.setAccessibleDescription(f"{number(low)} to {number(high)} ms")

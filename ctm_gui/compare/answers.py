@@ -146,7 +146,7 @@ class _Answer:
             if rows_of_kind:
                 also = f" and {len(rows_of_kind) - 1} more" if len(rows_of_kind) > 1 else ""
                 words = f"{p50_text(self._prediction(rows_of_kind[0]), self._words_unit)} on"
-                yield f"only {words} {self._place(rows_of_kind[0])}{also}{doubt}"
+                yield f"apart from {words} {self._place(rows_of_kind[0])}{also}{doubt}"
 
     def _nothing_counted(self) -> str:
         """Return why no latency of the model can be ranked."""

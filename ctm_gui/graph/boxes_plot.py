@@ -114,6 +114,11 @@ def looks_of(
         time = facts.time(node, unit)
         room = width - _BAND - 2 * _MARGIN
         free_width = room - words.horizontalAdvance(time) - _MARGIN
+        subtitle = facts.subtitle(node)
+        if not is_open and words.horizontalAdvance(subtitle) > free_width:
+            # A type that is cut says nothing; of the time the share alone is enough.
+            time = facts.share_text(node) or time
+            free_width = room - words.horizontalAdvance(time) - _MARGIN
         is_group = facts.tree.is_group(node)
         looks.append(
             BoxLook(
@@ -124,7 +129,7 @@ def looks_of(
                 title=elided(
                     names, facts.title(node), (free_width if is_open else room) - 14 * is_group
                 ),
-                subtitle=elided(words, facts.subtitle(node), free_width),
+                subtitle=elided(words, subtitle, free_width),
                 time=time,
                 is_group=is_group,
             )

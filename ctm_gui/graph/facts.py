@@ -152,9 +152,13 @@ class NodeFacts:
         latency = float(self.latency_ms[node])
         if not latency:
             return ""
-        text = latency_text(latency, operator_unit(unit))
+        text, share = latency_text(latency, operator_unit(unit)), self.share_text(node)
+        return f"{text} · {share}" if share else text
+
+    def share_text(self, node: int) -> str:
+        """Return the share of a node in the time; nothing where it is too small to say."""
         share = float(self.share[node])
-        return text if share < _MIN_SHARE else f"{text} · {percent(share, 2)}"
+        return "" if share < _MIN_SHARE else percent(share, 2)
 
     def details(self, node: int, unit: LatencyUnit) -> str:
         """Return the lines that hovering over a node shows, as plain text."""

@@ -7,14 +7,17 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.history.measured_rows import MeasuredGrid, MeasuredPresenter, summary
-from ctm_gui.widgets.basic import STRETCH, ContentOrMessage, button, hbox, label, vbox
+from ctm_gui.widgets.basic import STRETCH, ContentOrMessage, button, hbox, holder, label, vbox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 
 NOTHING_YET = (
+    "Latencies that you measured and probings are listed here, and predictions rest on them.\n"
     "Nothing is measured yet.\n\nMeasuring this PC takes ten seconds. Probing a device narrows its "
     "intervals.\nA latency that you measured yourself goes into its row in Answer."
 )
+_PROBING = "Measure reference networks on a device"
+_MACHINE = "Measure its rates and some small reference networks, about 10 seconds"
 _MIN_WIDTHS_PX = {"what": 170, "device": 200, "how": 150}
 
 
@@ -26,10 +29,12 @@ class MeasuredView(QWidget):
 
     Signals:
         probing_requested: the user wants to measure a device.
+        machine_requested: the user wants to measure this machine.
         device_activated: the user wants to see a device: its id.
     """
 
     probing_requested = Signal()
+    machine_requested = Signal()
     device_activated = Signal(str)
 
     def __init__(self, presenter: MeasuredPresenter) -> None:
@@ -39,15 +44,16 @@ class MeasuredView(QWidget):
         self.table = FilteredTable(
             GridModel(MeasuredGrid()), "Measurements", "Search model or device", _MIN_WIDTHS_PX
         )
-        self.probe_button = button(
-            "&Probe a Device…",
-            "Measure reference networks on a device",
-            self.probing_requested.emit,
+        self.probe_button, self.first_probe_button = (
+            button("&Probe a Device…", _PROBING, self.probing_requested.emit) for _ in range(2)
         )
+        machine = button("&Measure This PC", _MACHINE, self.machine_requested.emit)
+        self.machine_button = machine
         head = hbox(self.heading, STRETCH, self.probe_button)
         search = hbox((self.table.search_box, 1), self.table.matches, self.table.copy_button)
-        self._content = ContentOrMessage(self.table, NOTHING_YET)
-        vbox(head, search, (self._content, 1), of=self)
+        content, first = holder(head, search, (self.table, 1)), (machine, self.first_probe_button)
+        self._content = ContentOrMessage(content, NOTHING_YET, buttons=first)
+        vbox(self._content, of=self)
         self.table.row_activated.connect(
             lambda row: self.device_activated.emit(presenter.rows[row].device_id)
         )
@@ -67,5 +73,7 @@ class MeasuredView(QWidget):
         self.heading.setText(summary(rows))
         names = [self._presenter.device_name(row.device_id) for row in rows]
         self.table.show_grid(MeasuredGrid(rows, names))
+        # Probings have no latency of their own.
+        self.table.hide_empty_columns("measured", "predicted", "error")
         self.table.fit_columns()
         self._content.show_content(visible=bool(rows))

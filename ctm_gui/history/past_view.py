@@ -30,7 +30,7 @@ class PastModel(EditedGridModel):
 _BOX_PX = 180
 _LETTERS = 7  # of a choice in a closed box, at least; its list shows all of it
 # At 1024 pixels the time of a prediction is in view.
-_MIN_WIDTHS_PX = {"model": 150, "device": 210, "how": 200, TAGS: 90, "note": 110}
+_MIN_WIDTHS_PX = {"model": 150, "device": 210, "configuration": 165, TAGS: 90, "note": 110}
 
 
 class PastTable(FilteredTable):

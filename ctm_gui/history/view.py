@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
@@ -35,6 +35,7 @@ from ctm_gui.widgets.basic import (
     add_view_keys,
     button,
     hbox,
+    holder,
     label,
     splitter,
     vbox,
@@ -86,7 +87,12 @@ class HistoryView(LateView):
         options: unit and theme.
         presenter: the predictions of the past.
         projects: writes them to files and takes them over from files.
+
+    Signals:
+        open_requested: the user asks for the dialog of files.
     """
+
+    open_requested = Signal()
 
     def __init__(
         self, options: ViewOptions, presenter: HistoryPresenter, projects: ProjectExchange
@@ -187,21 +193,26 @@ class HistoryView(LateView):
         self.progress = ProjectProgress(self.projects)
 
     def _arrange(self) -> None:
-        buttons = hbox(
-            self.open_button,
-            self.compare_button,
-            self.record_button,
-            self.delete_button,
-            STRETCH,
-            self.table.matches,
-            self.table.copy_button,
-            self.save_button,
-            self.project_button,
+        of_rows = holder(
+            hbox(
+                self.open_button,
+                self.compare_button,
+                self.record_button,
+                self.delete_button,
+                STRETCH,
+                self.table.matches,
+                self.table.copy_button,
+                self.save_button,
+            )
         )
+        # A project can be opened while there is nothing else.
+        buttons = hbox((of_rows, 1), STRETCH, self.project_button)
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         self.truth = splitter(across, self.plot, self.errors, sizes=(420, 560))
         parts = splitter(down, self.table, self.truth, sizes=(440, 340))
-        self._stack = ContentOrMessage(parts, NOTHING_YET)
+        models = button("Open &Models…", "Ctrl+O", self.open_requested.emit)
+        self._stack = ContentOrMessage(parts, NOTHING_YET, buttons=[models])
+        self._of_data = (*self.filter_bar.ticks, self.filter_bar, of_rows)
         head = hbox((self.summary, 1), *self.filter_bar.ticks)
         heads = (head, self.warning, self.filter_bar)
         vbox(*heads, buttons, self.progress, (self._stack, 1), of=self)
@@ -232,6 +243,8 @@ class HistoryView(LateView):
         self.warning.setText("\n".join(sentences))
         self.warning.setVisible(bool(sentences))
         self._stack.show_content(visible=len(data) > 0)
+        for part in self._of_data:
+            part.setVisible(len(data) > 0)
         self.filter_bar.show_choices(data)
         # By the ids of predictions: a new one moves the rows of those that were selected.
         chosen = self._selected_ids()

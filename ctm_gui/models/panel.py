@@ -27,6 +27,7 @@ from PySide6.QtGui import (
     QPainter,
     QPalette,
     QPen,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QListView,
@@ -107,9 +108,8 @@ class ModelDelegate(QStyledItemDelegate):
         name_rect = QRect(inner.left(), inner.top(), inner.width(), height)
         facts_rect = name_rect.translated(0, height)
         painter.setFont(font)
-        self._draw(
-            painter, name_rect, str(index.data()), theme.on_accent if selected else theme.text
-        )
+        colour, middle = theme.on_accent if selected else theme.text, Qt.TextElideMode.ElideMiddle
+        self._draw(painter, name_rect, str(index.data()), colour, middle)
         font.setWeight(QFont.Weight.Normal)
         painter.setFont(font)
         quiet = theme.bad if failed else theme.muted
@@ -117,9 +117,15 @@ class ModelDelegate(QStyledItemDelegate):
         self._draw(painter, facts_rect, facts, theme.on_accent if selected else quiet)
 
     @staticmethod
-    def _draw(painter: QPainter, rect: QRect, text: str, colour: str) -> None:
+    def _draw(
+        painter: QPainter,
+        rect: QRect,
+        text: str,
+        colour: str,
+        side: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
         painter.setPen(QColor(colour))
-        elided = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
+        elided = painter.fontMetrics().elidedText(text, side, rect.width())
         painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, elided)
 
     def _paint_cross(self, painter: QPainter, rect: QRect, *, selected: bool) -> None:
@@ -146,6 +152,16 @@ def _state(index: Index) -> ModelState:
 
 
 EMPTY_TEXT = "Drop model files or folders here,\nor press Ctrl+O"
+
+
+class ModelsListView(QListView):
+    """The list, whose current row stays in view where the details under it need more room."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        row = self.visualRect(self.currentIndex())
+        if row.isValid() and 0 <= row.top() < event.oldSize().height():
+            self.scrollTo(self.currentIndex())
 
 
 class ModelsPanel(QWidget):
@@ -225,7 +241,7 @@ class ModelsPanel(QWidget):
         return sorted(index.row() for index in self._list.selectionModel().selectedRows())
 
     def _build_list(self) -> QListView:
-        view = QListView()
+        view = ModelsListView()
         # Before the view: it turns to another row at once.
         self._model.rowsAboutToBeRemoved.connect(self._begin_removal)
         view.setModel(self._model)

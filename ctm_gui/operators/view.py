@@ -206,6 +206,8 @@ class OperatorsView(QWidget):
         is_first = not self._model.grid.columns
         grid = OperatorsGrid(self._summary, self._options.unit, self._device)
         self.table.show_grid(grid)
+        # Where nothing is said of any operator, the room is the other columns'.
+        self.table.set_columns_visible({"flags": any(self._summary.table.flags)})
         if is_first:
             # The delegate and the first order need columns to be there.
             self.table.setItemDelegateForColumn(self.table.column(SHARE), self._shares)

@@ -10,11 +10,12 @@ from ctm_gui.probing.page_parts import Table, button, column, label, show_words
 from ctm_gui.probing.plots import SamplesPlot
 from ctm_gui.probing.progress import RunProgress, duration
 from ctm_gui.probing.run import Phase, ProbeRun
-from ctm_gui.widgets.basic import STRETCH, hbox, splitter
+from ctm_gui.widgets.basic import STRETCH, ContentOrMessage, hbox, splitter
 from ctm_gui.widgets.table_view import copy_button
 
 _BAR_PX = 10
 _TABLE_PX, _PLOT_PX = 280, 220
+_NO_RUNS = "Each run of the network that is being measured is drawn here."
 
 
 class MeasurePage(QWidget):
@@ -54,8 +55,9 @@ class MeasurePage(QWidget):
             STRETCH,
             copy_button(self.table),
         )
+        self._samples = ContentOrMessage(self.plot, _NO_RUNS)
         parts = splitter(
-            Qt.Orientation.Vertical, self.table, self.plot, sizes=(_TABLE_PX, _PLOT_PX)
+            Qt.Orientation.Vertical, self.table, self._samples, sizes=(_TABLE_PX, _PLOT_PX)
         )
         column(self, self.state, self.progress_bar, buttons, self.error, self.drift, (parts, 1))
         run.changed.connect(self._show)
@@ -98,6 +100,7 @@ class MeasurePage(QWidget):
             self.table.show_grid(progress_grid(*rows))
         if self.isVisible():
             self.plot.show_trace(progress.trace)
+            self._samples.show_content(visible=self.plot.has_data)
 
     def _show_buttons(self) -> None:
         phase = self._run.phase

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.probing.choice import TargetChoice, Way
 from ctm_gui.probing.grids import names_grid, plan_grid
@@ -108,7 +108,7 @@ class PlanPage(QWidget):
         self._choice = choice
         self._ask()
 
-    def _build_fields(self) -> QHBoxLayout:
+    def _build_fields(self) -> QWidget:
         parts: list[QWidget] = []
         for words, name, field in (
             ("&Networks", "How many networks", self.probes_box),
@@ -122,9 +122,11 @@ class PlanPage(QWidget):
         ):
             field.setAccessibleName(name)
             parts += [named(words, field), field]
-        fields = hbox(*parts, STRETCH, copy_button(self.table))
-        fields.setSpacing(8)
-        return fields
+        # Two rows: in one they are wider than a small screen.
+        *counted, selector_name, selector, within_name, within = parts
+        first = hbox(*counted, within_name, within, STRETCH, spacing=8)
+        chosen = hbox(selector_name, selector, STRETCH, copy_button(self.table), spacing=8)
+        return box(first, chosen, spacing=6)
 
     def _ask(self) -> None:
         selector = list(SELECTORS)[self.selector_box.currentIndex()]

@@ -104,7 +104,14 @@ class CoveragePlot(_Plot):
 
 
 class SamplesPlot(_Plot):
-    """Every run of the network that is measured, block by block."""
+    """Every run of the network that is measured, block by block.
+
+    Attributes:
+        has_data: whether there is any yet.
+
+    Args:
+        options: the theme.
+    """
 
     def __init__(self, options: ViewOptions) -> None:
         super().__init__(options, "Samples of the network that is measured")
@@ -114,6 +121,7 @@ class SamplesPlot(_Plot):
             self.plot([], [], pen=None, symbol=symbol, symbolSize=5, symbolPen=None)
             for symbol in _SYMBOLS
         ]
+        self.has_data = False
         show_axes(self.plotItem, has_data=False)
         follow_theme(self, options, self._draw)
 
@@ -123,7 +131,8 @@ class SamplesPlot(_Plot):
         blocks = [trace.points(number, MAX_POINTS) for number in range(1, len(_SYMBOLS) + 1)]
         for curve, points in zip(self._curves, blocks, strict=True):
             curve.setData(*points)
-        show_axes(self.plotItem, has_data=any(len(runs) for runs, _ in blocks))
+        self.has_data = any(len(runs) for runs, _ in blocks)
+        show_axes(self.plotItem, has_data=self.has_data)
 
     def paint_again(self) -> None:
         """Colour the blocks."""

@@ -125,6 +125,7 @@ class ResultPage(QWidget):
         self.table.show_grid(
             result_grid(result.rows, local_time(other.created_ns) if other else "")
         )
+        self.table.hide_empty_columns("others", "error")
         doubtful = result.odd or result.drifted
         show_words(self.fit, fit_words(result), "warn" if doubtful else "")
         self.changes.show_grid(changes_grid(result.changes))

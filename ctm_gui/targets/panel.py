@@ -47,24 +47,35 @@ class RowDelegate(QStyledItemDelegate):
         self.tree = tree
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Paint a cell, a name over the badge's column too where that is empty."""
-        has_badge = bool(index.sibling(index.row(), Column.BASIS).data())
-        if index.column() == Column.BASIS and not has_badge:
+        """Paint a cell; a name goes on over the badge where that is none, or in its way."""
+        if index.column() == Column.BASIS and not self.has_badge(index):
             return
-        if index.column() == Column.NAME and not has_badge:
+        if index.column() == Column.NAME:
             option.rect.setWidth(self.name_px(index))
         super().paint(painter, option, index)
 
     def name_px(self, index: Index) -> int:
         """Return the pixels from a name's left end to where its row has something else."""
         px = self.tree.visualRect(index).width()
-        if not index.sibling(index.row(), Column.BASIS).data():
+        if not self.has_badge(index):
             # Nothing where the column is hidden.
             px += self.tree.columnWidth(Column.BASIS)
         return px
 
+    def has_badge(self, index: Index) -> bool:
+        """Return whether a row's badge is painted: a name that needs its room has it.
+
+        The tip of the badge's cell stays.
+        """
+        name = index.sibling(index.row(), Column.NAME)
+        if not index.sibling(index.row(), Column.BASIS).data():
+            return False
+        text_px = self.tree.fontMetrics().horizontalAdvance(name.data())
+        return text_px + _BOX_PX <= self.tree.visualRect(name).width()
+
 
 _MAX_OPEN_PRODUCTS = 5
+_BOX_PX = 28  # of the tick before a name, and of what the style leaves around both
 _BASIS_WIDTH = 76
 _STAR_WIDTH = 22
 # In a narrower panel devices would be left with a letter of their names.

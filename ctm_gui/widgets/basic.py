@@ -365,19 +365,36 @@ class CurrentPages(QStackedWidget):
 
 
 class ContentOrMessage(QStackedWidget):
-    """A widget, or in its place the reason why there is nothing to show."""
+    """A widget, or in its place the reason why there is nothing to show.
 
-    def __init__(self, content: QWidget, message: str = "", name: str = "") -> None:
+    Args:
+        content: the widget.
+        message: the first reason.
+        name: of the message, for screen readers.
+        buttons: under the message: what to do about it.
+    """
+
+    def __init__(
+        self,
+        content: QWidget,
+        message: str = "",
+        name: str = "",
+        buttons: Sequence[QPushButton] = (),
+    ) -> None:
         super().__init__()
         self.message = label(message, "empty", name)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._content = content
-        self.addWidget(self.message)
+        self._nothing: QWidget = self.message
+        if buttons:
+            row = hbox(STRETCH, *buttons, STRETCH)
+            self._nothing = holder(STRETCH, self.message, row, STRETCH)
+        self.addWidget(self._nothing)
         self.addWidget(content)
 
     def show_content(self, *, visible: bool = True) -> None:
         """Show the widget, or the last message."""
-        self.setCurrentWidget(self._content if visible else self.message)
+        self.setCurrentWidget(self._content if visible else self._nothing)
 
     def show_message(self, text: str) -> None:
         """Show a sentence in place of the widget."""

@@ -20,6 +20,8 @@ _MIN_SAMPLED = 4
 _MEASURED_TEXTS = 12
 _WIDEST_COLUMN_PX = 360.0
 _NARROWEST_TEXT_PX = 140.0
+_WIDE_PX = 940  # of a table beside the panels of a window of 1440
+_SCROLLED_SHARE = 0.3  # of the width, which a text may have in a wide table that scrolls
 # More columns than these are not in view together: the rest is measured in turns.
 _COLUMNS_A_TURN = 20
 
@@ -28,7 +30,9 @@ class ColumnFit(QObject):
     """Fits the columns of a table.
 
     Where they do not fit in its width, columns of text are pressed together, so that the numbers
-    stay in view; widths that the user has set are left as they are until there are other columns.
+    stay in view. A wide table that scrolls all the same presses none of them under three tenths of
+    its width: a name that is cut says less than the column that it pushes out of view. Widths that
+    the user has set are left as they are until there are other columns.
 
     Args:
         table: shows ``model``; owns this.
@@ -88,12 +92,14 @@ class ColumnFit(QObject):
         measured = range(min(len(natural), last + columns[last].numeric))
         texts = [number for number in measured if not columns[number].numeric]
         numbers = sum(natural) - sum(natural[number] for number in texts)
+        text_px = [natural[number] for number in texts]
         minimum_px = [self._min_width_px.get(columns[at].key, _NARROWEST_TEXT_PX) for at in texts]
-        pressed = shared_widths(
-            [natural[number] for number in texts],
-            self._table.viewport().width() - numbers,
-            minimum_px,
-        )
+        width_px = self._table.viewport().width()
+        room_px = width_px - numbers
+        scrolls = sum(map(min, text_px, minimum_px)) > room_px
+        if scrolls and width_px >= _WIDE_PX:
+            minimum_px = [max(px, width_px * _SCROLLED_SHARE) for px in minimum_px]
+        pressed = shared_widths(text_px, room_px, minimum_px)
         for number, width in zip(texts, pressed, strict=True):
             natural[number] = width
         self._set(0, natural)
@@ -120,8 +126,10 @@ class ColumnFit(QObject):
         model = self._model
         # Few rows of many columns: a cell takes a while to write.
         rows = max(_MIN_SAMPLED, min(_SAMPLED_ROWS, _SAMPLED_CELLS // model.columnCount()))
-        step = max(1, model.rowCount() // rows)
-        sample = [model.grid.source(place) for place in range(0, model.rowCount(), step)]
+        # Half of them at the top, which is looked at first, the others from all over.
+        step = max(1, model.rowCount() // (rows - rows // 2))
+        places = {*range(min(rows // 2, model.rowCount())), *range(0, model.rowCount(), step)}
+        sample = [model.grid.source(place) for place in sorted(places)]
         return [
             0.0 if self._table.isColumnHidden(number) else self._width(column, sample)
             for number, column in enumerate(columns, start=first)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 LABEL_PX = 64.0  # of the labels of a horizontal axis
 # Labels between powers of ten, the most of them first.
 _STEPS = tuple(tuple(math.log10(step) for step in steps) for steps in ((2, 5), (3,)))
+_FEWEST = 2  # labels, under which an axis has no scale
 _ALL_STEPS = tuple(math.log10(step) for step in range(2, 10))
 
 
@@ -28,7 +29,8 @@ def log_ticks(
 
     Returns:
         log10 of the ticks with a label and of those without: powers of ten, every so many where
-        they are close, and 2 and 5, or 3, between them where there is room.
+        they are close, and 2 and 5, or 3, between them where there is room. Where fewer than two of
+        them are between the ends, even steps of two digits.
     """
     if not high > low or width_px <= 0:
         return [], []
@@ -42,6 +44,9 @@ def log_ticks(
         decade + step for decade in decades if decade % decade_step == 0 for step in (0.0, *steps)
     ]
     between = _ALL_STEPS if decade_px >= LABEL_PX else ()
+    labelled = _within(labelled, low, high)
+    if len(labelled) < _FEWEST:
+        labelled = _even_steps(low, high, decade_px, label_px) or labelled
     has_label = set(labelled)
     bare = [
         tick
@@ -49,7 +54,19 @@ def log_ticks(
         for step in (0.0, *between)
         if (tick := decade + step) not in has_label
     ]
-    return _within(labelled, low, high), _within(bare, low, high)
+    return labelled, _within(bare, low, high)
+
+
+def _even_steps(low: float, high: float, decade_px: float, label_px: float) -> list[float]:
+    """Return log10 of equal steps between two ends; none where two labels have no room."""
+    end, power = 10.0**high, 10.0 ** math.floor(high)
+    for step in (0.1 * power, 0.2 * power, 0.5 * power, power):
+        # Steps are the closest at the upper end.
+        if step < end and math.log10(end / (end - step)) * decade_px >= label_px:
+            places = range(math.ceil(10.0**low / step), math.floor(end / step) + 1)
+            ticks = _within([math.log10(place * step) for place in places], low, high)
+            return ticks if len(ticks) >= _FEWEST else []
+    return []
 
 
 def _narrowest(steps: tuple[float, ...]) -> float:

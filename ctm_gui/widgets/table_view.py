@@ -34,10 +34,12 @@ from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from ctm_gui.widgets.tooltips import as_tooltip
+from predictor.presentation.wording import NOTHING
 
 # About 12 ms of writing.
 _ROWS_A_TURN, _CELLS_A_TURN = 1000, 12_000
 _ENTER = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
+_EMPTY = {"", NOTHING}  # cells
 
 
 class Writer(Protocol):
@@ -156,6 +158,17 @@ class GridView(QTableView):
             self.fit_columns()
             self._fit.at_work = False
         return bool(changed)
+
+    def hide_empty_columns(self, *keys: str) -> None:
+        """Hide those of these columns in which no row has anything, and show the others."""
+        grid = self.grid_model.grid
+        texts = {column.key: column.text for column in grid.columns if column.key in keys}
+        self.set_columns_visible(
+            {
+                key: any(text(row) not in _EMPTY for row in range(grid.count))
+                for key, text in texts.items()
+            }
+        )
 
     def selected_rows(self) -> IndexArray:
         """Return the selected rows of the data, intp [K] in the order in which they are shown."""

@@ -163,11 +163,12 @@ class CentralViews(QObject):
     def new_device(self) -> None:
         """Make a device of the user's, and show its form."""
         self.window.show_page("devices")
-        view = self.devices_view
-        if view.is_built:
-            view.make()
-        else:
-            view.built.connect(view.make, Qt.ConnectionType.SingleShotConnection)
+        self.devices_view.make()
+
+    def measure_machine(self) -> None:
+        """Measure this machine, and show it with what is measured."""
+        self.window.show_page("devices")
+        self.devices_view.measure()
 
     def record_measured(self, row: int) -> None:
         """Ask for the latency that was measured of a row of the comparison."""
@@ -242,10 +243,13 @@ class CentralViews(QObject):
         index = len(self._views)
         self._views.append(view)
         refuse_drops(view)
-        if index:
+        if not index:
+            self.window.first_view.addWidget(view)  # behind the start page for now
+        elif (frame := self.window.frame_of(index)) is None:
             self._replace(index, view)
         else:
-            self.window.first_view.addWidget(view)  # behind the start page for now
+            self._replace(index, frame)
+            frame.set_other(view)
 
     def _replace(self, index: int, view: QWidget) -> None:
         tabs, place = self._tabs, self._tabs.widget(index)

@@ -40,7 +40,7 @@ from ctm_gui.window.session import (
     restore_targets,
 )
 from ctm_gui.window.side_panels import Panels, SidePanels
-from ctm_gui.window.start_page import FirstView
+from ctm_gui.window.start_page import FirstView, PurposePage, UntilOpened
 from ctm_gui.window.status_line import StatusLine
 from ctm_gui.window.steps import OptionSteps
 from ctm_gui.window.workspace import LOAD_SUFFIX, Workspace
@@ -139,6 +139,16 @@ class MainWindow(QMainWindow):
         central.finish()
         return central
 
+    def frame_of(self, index: int) -> UntilOpened | None:
+        """Return what says what a page is for while nothing is open; None where it says so."""
+        page = self.pages[index]
+        if not page.purpose:
+            return None
+        first = PurposePage(page)
+        first.open_requested.connect(self.open_files)
+        first.sample_chosen.connect(self.workspace.open_paths)
+        return UntilOpened(first, page.works_on, self.workspace.shelf, self.workspace.language)
+
     # What the actions call
 
     def open_files(self) -> None:
@@ -235,9 +245,16 @@ class MainWindow(QMainWindow):
 
     def tick_targets(self, device_ids: Sequence[str]) -> None:
         """Tick devices, and show where they stand among the targets."""
+        self._show_panels()
+        self.targets_panel.tick(device_ids)
+
+    def _search_targets(self) -> None:
+        self._show_panels()
+        self.targets_panel.focus_search()
+
+    def _show_panels(self) -> None:
         if self._panels.isHidden():
             self.side_panels.toggle()
-        self.targets_panel.tick(device_ids)
 
     def write_report(self) -> None:
         """Open the report."""
@@ -331,7 +348,7 @@ class MainWindow(QMainWindow):
         start.samples_chosen.connect(workspace.open_paths)
         start.help_requested.connect(self.assistance.show_help)
         start.machine_requested.connect(self._see_machine)
-        start.targets_requested.connect(self.targets_panel.focus_search)
+        start.targets_requested.connect(self._search_targets)
         start.probe_requested.connect(self.probe_device)
         start.guide.setHidden(not self.settings.get(table.GUIDE))
         start.guide_closed.connect(lambda: self.settings.set(table.GUIDE, value=False))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from ctm_gui.window.central_views import CentralViews
 
 _VIEWS = "ctm_gui.window.central_views"
+
+
+class WorksOn(Enum):
+    """What must be open before a page has something to show."""
+
+    MODELS = "models"
+    LANGUAGE_MODELS = "language models"
+    EITHER = "either"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,9 @@ class Page:
             in a narrow window.
         pieces: made before it, one a turn of the event loop.
         parts: those that an action shows; a page of before that it has taken in is one.
+        purpose: what it is for, which stands in its place while nothing is open that it works on;
+            empty where the page says so itself.
+        works_on: what that is.
     """
 
     id: str
@@ -83,6 +95,8 @@ class Page:
     needs_panels: bool = True
     pieces: tuple[Callable[[CentralViews], None], ...] = ()
     parts: tuple[Part, ...] = ()
+    purpose: str = ""
+    works_on: WorksOn = WorksOn.MODELS
 
 
 def index_of(pages: Sequence[Page], name: str) -> int | None:
@@ -220,8 +234,9 @@ def _make_history(views: CentralViews) -> QWidget:
     from ctm_gui.history.view import HistoryView
 
     workspace = views.workspace
-    views.history_view = HistoryView(views.options, workspace.history, workspace.projects)
-    return views.history_view
+    view = views.history_view = HistoryView(views.options, workspace.history, workspace.projects)
+    view.open_requested.connect(views.window.open_files)
+    return view
 
 
 def _make_measured(views: CentralViews) -> QWidget:
@@ -232,6 +247,7 @@ def _make_measured(views: CentralViews) -> QWidget:
     presenter = MeasuredPresenter(workspace.recorder.run, workspace.library.by_id, views)
     view = views.measured_view = MeasuredView(presenter)
     view.probing_requested.connect(views.window.probe_device)
+    view.machine_requested.connect(views.measure_machine)
     view.device_activated.connect(views.show_device)
     workspace.user_measurements.changed.connect(presenter.read)
     views.set_active_on(("measured",), presenter)
@@ -346,11 +362,17 @@ PAGES: tuple[Page, ...] = (
     Page(id="clocks", place="answer", title="Clocks", text="Clock Fre&quencies", keys="Ctrl+0",
          make=_make_clocks,
          modules=(*_room("attention", "map_items"), *_room("clocks", "plane_plot", "view")),
-         tip="Latency over power modes and clocks of a device"),
+         tip="Latency over power modes and clocks of a device",
+         purpose="The latency of one model over the power modes and clocks of one target, and what "
+                 "a budget leaves of them. Open a model and tick a target."),
     Page(id="language", place="answer", title="Tokens", text="La&nguage Model",
          keys="Ctrl+Shift+L", make=_make_language,
          modules=_room("language", "curve_plot", "parts_plot", "view"),
-         tip="Tokens a second and memory of a language model"),
+         tip="Tokens a second and memory of a language model",
+         purpose="Tokens a second, time to the first token and memory of a language model on the "
+                 "ticked devices, alone or under many users. Open its config.json from Hugging "
+                 "Face, its GGUF file, or its decoder in ONNX.",
+         works_on=WorksOn.LANGUAGE_MODELS),
     Page(id="why", place="why", title="Why", make=_make_why,
          pieces=(_make_operators, _make_graph, _make_pictures, _make_attention),
          modules=(*_room("operators", "type_strip", "view"),
@@ -369,11 +391,17 @@ PAGES: tuple[Page, ...] = (
                   "The operators one after another, with their modules"),
              Part("attention", "Attent&ion", "Ctrl+6",
                   "What each operator is most sensitive to"),
-         )),
+         ),
+         purpose="Where the time of one model on one target goes, and what would make it faster. "
+                 "Open a model and tick a target."),
     Page(id="hardware", place="choose", title="Hardware", text="Hard&ware by Budget",
          make=_make_choose, needs_panels=False, help="choose",
          modules=_room("choose", "view"),
-         tip="Which devices keep a budget, by its chance"),
+         tip="Which devices keep a budget, by its chance",
+         purpose="The devices of the whole catalogue that keep a latency, a power or a memory, "
+                 "each with its chance; the ticks at the left do not matter. Open a model, then "
+                 "state a limit.",
+         works_on=WorksOn.EITHER),
     Page(id="load", place="choose", title="Load", text="Lo&ad", keys="Ctrl+9", make=_make_load,
          needs_panels=False,
          modules=_room("loads", "form_view", "boxes_view", "flow_plot", "latency_plot", "view"),

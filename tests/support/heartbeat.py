@@ -83,6 +83,11 @@ class Heartbeat(QObject):
         return longest_turn_ms(self._beats_ms) / self._slowness
 
     @property
+    def slowness(self) -> float:
+        """The time of the reference work, beside what was measured, over that on a usual core."""
+        return self._slowness
+
+    @property
     def computed_ms(self) -> float:
         """What the thread computed from the start to the stop, in the same ms."""
         return (self._beats_ms[-1] - self._beats_ms[0]) / self._slowness

@@ -20,6 +20,7 @@ LOOK_S: Final = 1.0
 """Seconds over which other programs are observed before a start."""
 _NAMED: Final = 2  # programs
 _MIN_CORES: Final = 0.05  # of a program that is named
+_MIN_SHARE: Final = 0.2  # of the load: less explains nothing of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class OtherLoad:
         named = ", ".join(
             f"{shown(name)} {significant(cores, 2)}"
             for name, cores in list(self.programs.items())[:_NAMED]
-            if cores >= _MIN_CORES
+            if cores >= max(_MIN_CORES, _MIN_SHARE * self.cores)
         )
         used = f"{significant(max(self.cores, 0.0), 2)} of {self.processors} cores"
         return f"Other programs use {used}{f' ({named})' if named else ''}."

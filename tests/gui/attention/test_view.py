@@ -100,6 +100,14 @@ def test_maps_of_what_was_learned_are_chosen_where_there_are_some(view: Attentio
     )
 
 
+def test_a_low_strip_leaves_its_room_to_the_rows(view: AttentionView) -> None:
+    bars = view.map.rows_plot.canvas.getAxis("bottom")
+    for height, has_bars in ((240, False), (700, True)):
+        view.resize(1100, height)
+        QApplication.processEvents()
+        assert bars.isVisible() is has_bars
+
+
 def test_a_click_on_a_cell_says_it_and_selects_its_operator(view: AttentionView) -> None:
     told: list[tuple[list[int], int | None]] = []
     view.operators_selected.connect(lambda found, now: told.append((found.tolist(), now)))
@@ -109,11 +117,11 @@ def test_a_click_on_a_cell_says_it_and_selects_its_operator(view: AttentionView)
     assert view.table.selected_rows().tolist() == [3]
     assert told[-1] == ([3], 3)
     assert view.map.cell == Cell(3, 1, backward=False)
-    assert view.cell.text().startswith("Reshape /layer0/Reshape_3 gives ")
+    assert view.cell.text().startswith("/layer0/Reshape_3 gives ")
     assert "to Boost clock (1 MHz)" in view.cell.text()
     tip = view.map.rows_plot.tooltip_at(QPointF(6.5, 3.5 * ROW_PX), False)
     assert tip.startswith("Clock (1 MHz) gives ")
-    assert tip.endswith("Reshape /layer0/Reshape_3")
+    assert tip.endswith("attention to /layer0/Reshape_3")
 
 
 def test_arrows_move_the_cursor_and_enter_asks_for_the_operator(

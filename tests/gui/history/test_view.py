@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QDialogButtonBox, QFileDialog, QLineEdit
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDialogButtonBox,
+    QFileDialog,
+    QLineEdit,
+    QPushButton,
+)
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.history.past_view import PastModel
@@ -452,12 +458,39 @@ def test_units_themes_copies_and_saved_plots(
     assert "Predicted rate (FPS)" in (tmp_path / "plot.svg").read_text()
 
 
-def test_an_empty_history_says_what_to_do(view: HistoryView, settled: Callable[[], None]) -> None:
+def test_an_empty_history_says_what_to_do(
+    view: HistoryView, settled: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: ([], ""))
     view.presenter.delete(range(4))
     settled()
     assert view._stack.currentIndex() == 0
     assert "Drop a model" in view._stack.message.text()
+    # Nothing that works on rows looks alive without them; a project can be opened.
+    assert view.filter_bar.isHidden()
+    assert not view.compare_button.isVisibleTo(view)
+    assert view.project_button.isVisibleTo(view)
+    asked: list[str] = []
+    view.open_requested.connect(lambda: asked.append("files"))
+    (ask,) = [each for each in view.findChildren(QPushButton) if each.text() == "Open &Models…"]
+    ask.click()
+    assert asked == ["files"]
     assert isinstance(view.table.grid_model, PastModel)
+
+
+def test_where_nothing_is_measured_a_button_measures_this_pc(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.show_page("measured")
+    view, devices = window.central.measured_view, window.central.devices_view
+    assert not view.table.search_box.isVisibleTo(view)
+    assert view.first_probe_button.isVisibleTo(view)
+    measured: list[str] = []
+    monkeypatch.setattr(devices.machine, "measure", lambda: measured.append("this PC"))
+    view.machine_button.click()
+    assert window.page.id == "devices"
+    qtbot.waitUntil(lambda: devices.is_built)
+    assert measured == ["this PC"] * (window.workspace.library.machine is not None)
 
 
 def test_ctrl_f_searches_in_the_history(view: HistoryView, window: MainWindow) -> None:

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QLabel, QListView, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QListView, QPushButton
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.models.list_model import ModelRole, ModelsListModel
@@ -258,3 +258,19 @@ def test_selected_models_are_copied_with_their_facts(
     qtbot.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     copied = QGuiApplication.clipboard().text()
     assert copied == "chain.onnx\t256 params · 512 MACs · 2 ops"
+
+
+def test_the_current_row_stays_in_view_where_the_details_take_room(
+    panel: ModelsPanel, workspace: Workspace, tmp_path: Path
+) -> None:
+    workspace.shelf.add([str(tmp_path / f"{number}.onnx") for number in range(12)])
+    view = list_of(panel)
+    QApplication.processEvents()
+    panel.set_current_row(view.indexAt(QPoint(9, view.viewport().height() - 9)).row())
+    view.resize(view.width(), view.height() - 60)
+    assert view.visualRect(view.currentIndex()).bottom() < view.viewport().height()
+    view.verticalScrollBar().setValue(0)
+    panel.set_current_row(11)
+    view.verticalScrollBar().setValue(0)  # the user looks elsewhere
+    view.resize(view.width(), view.height() - 20)
+    assert view.verticalScrollBar().value() == 0

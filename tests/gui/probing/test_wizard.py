@@ -573,8 +573,12 @@ def test_every_field_has_a_name_and_the_wizard_is_drawn_in_the_dark(
     form = wizard.target_page.form
     for field in (form.device_box, form.runtime_box, form.threads_box, form.address_edit):
         assert field.accessibleName()
-    plot = wizard.measure_page.plot
+    plot = wizard.plan_page.plot
     assert plot.backgroundBrush().color().name() == DARK.surface
+
+
+def test_the_fields_of_a_plan_fit_a_small_screen(wizard: ProbingWizard) -> None:
+    assert wizard.plan_page.minimumSizeHint().width() <= 640  # of 1280 at 200 %
 
 
 def test_the_menu_asks_for_the_wizard(window: MainWindow, qtbot: QtBot) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QAction, QUndoStack
+from PySide6.QtGui import QAction, QFont, QUndoStack
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
@@ -268,6 +268,20 @@ def test_a_name_has_the_room_of_a_badge_that_is_not_there(panel: TargetsPanel) -
     own = [panel.tree.visualRect(find(panel.model, name)).width() for name in ("RTX 1", "RTX 2")]
     assert delegate.name_px(find(panel.model, "RTX 1")) == own[0]
     assert delegate.name_px(find(panel.model, "RTX 2")) == own[1] + badge_px
+
+
+def test_a_name_that_needs_the_room_of_its_badge_has_it(panel: TargetsPanel) -> None:
+    panel.tree.expandAll()
+    delegate = panel.tree.itemDelegate()
+    assert isinstance(delegate, RowDelegate)
+    panel.selection.set_badges({"rtx-1": ("analytic", "The numbers are analytic.")})
+    panel.resize(340, 600)
+    index = find(panel.model, "RTX 1")
+    badge_px, own_px = panel.tree.columnWidth(Column.BASIS), panel.tree.visualRect(index).width()
+    assert delegate.has_badge(index)
+    panel.tree.setFont(QFont(panel.tree.font().family(), 60))
+    assert not delegate.has_badge(index)
+    assert delegate.name_px(index) == own_px + badge_px
 
 
 TWO_WAYS = (Configuration("pytorch"), Configuration("tensorrt", Precision.FP16))

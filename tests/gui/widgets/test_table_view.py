@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from ctm_gui.widgets.grid import Column, Grid
+from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.theme import LIGHT
@@ -104,6 +104,29 @@ def test_wide_text_gives_way_to_numbers(qtbot):
     assert view.columnWidth(0) + view.columnWidth(1) < 2 * view.columnWidth(2)
 
 
+def test_a_wide_table_that_scrolls_all_the_same_leaves_texts_their_width(qtbot):
+    text = "a rather long text that says it all at its end, which is far away"
+    view = GridView(GridModel(make_grid(10, columns=14, text=text)), "T")
+    qtbot.addWidget(view)
+    view.resize(800, 300)
+    with qtbot.waitExposed(view):
+        view.show()
+    assert view.columnWidth(0) == 140
+    view.resize(1000, 300)
+    assert view.columnWidth(0) == int(0.3 * view.viewport().width())
+
+
+def test_the_first_rows_are_among_those_that_are_measured(qtbot):
+    grid = make_grid(1000, columns=2)
+    long = Column(key="c0", title="A", text=lambda row: "w" * 30 if row == 1 else "w")
+    view = GridView(GridModel(Grid(1000, [long, grid.columns[1]])), "T")
+    qtbot.addWidget(view)
+    view.resize(700, 300)
+    with qtbot.waitExposed(view):
+        view.show()
+    assert view.columnWidth(0) > view.fontMetrics().horizontalAdvance("w" * 30)
+
+
 def test_widths_that_the_user_set_stay(table):
     header = table.horizontalHeader()
     edge = QPoint(header.sectionViewportPosition(1) - 1, header.height() // 2)
@@ -142,6 +165,20 @@ def test_a_hidden_column_gives_its_room_to_the_others_and_takes_it_back(qtbot):
     assert view.set_columns_visible({"c1": True, "c0": True})
     assert not view.set_columns_visible({"c1": True})
     assert [view.columnWidth(i) for i in range(3)] == before
+
+
+def test_a_column_without_a_cell_is_hidden_until_it_has_one(qtbot):
+    view = GridView(GridModel(number_grid([None, None])), "T")
+    qtbot.addWidget(view)
+    view.hide_empty_columns("a", "b")
+    assert [view.isColumnHidden(place) for place in range(2)] == [False, True]
+    view.show_grid(number_grid([None, 2.5]))
+    view.hide_empty_columns("a", "b")
+    assert not view.isColumnHidden(1)
+
+
+def number_grid(values: list[float | None]) -> Grid:
+    return Grid(2, [text_column("a", "A", ["x", "y"]), number_column("b", "B", values)])
 
 
 def test_typing_in_a_table_moves_nothing(table):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
@@ -21,6 +21,7 @@ from ctm_gui.window.help_pages import has_page
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.pages import PAGES, PLACES, Page, modules_of
 from ctm_gui.window.session import remembered_options
+from ctm_gui.window.start_page import PurposePage, UntilOpened
 from ctm_gui.window.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -91,6 +92,46 @@ def test_a_page_is_among_the_commands(qtbot: QtBot, window: MainWindow) -> None:
     qtbot.keyClicks(palette.edit, "how many models")
     qtbot.keyClick(palette.edit, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: window.page is NOTE)
+
+
+@pytest.mark.parametrize("page", ["clocks", "language", "why", "hardware"])
+def test_a_page_says_what_it_is_for_until_what_it_works_on_is_open(
+    qtbot: QtBot, window: MainWindow, page: str
+) -> None:
+    window.show_page(page)
+    frame = window.tabs.currentWidget()
+    assert isinstance(frame, UntilOpened)
+    first = frame.currentWidget()
+    assert isinstance(first, PurposePage)
+    assert "Open " in " ".join(label.text() for label in first.findChildren(QLabel))
+    shelf, language = window.workspace.shelf, window.workspace.language
+    is_of_language = page == "language"
+
+    first.sample_button.click()
+    qtbot.waitUntil(lambda: frame.currentWidget() is not first)
+
+    assert bool(language.state.entries) is is_of_language
+    assert bool(shelf.entries) is not is_of_language
+    if is_of_language:
+        language.close_models([entry.path for entry in language.state.entries])
+    else:
+        shelf.remove([0])
+    assert frame.currentWidget() is first
+
+
+def test_its_other_button_asks_for_files(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def ask(_: QWidget, title: str, *__: str) -> tuple[list[str], str]:
+        asked.append(title)
+        return [], ""
+
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", ask)
+    for page in window.tabs.findChildren(PurposePage):
+        page.open_button.click()
+    assert asked == ["Open models"] * 4
 
 
 def test_a_page_has_its_help(window: MainWindow) -> None:

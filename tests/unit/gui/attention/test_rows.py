@@ -44,6 +44,11 @@ def test_the_slowest_rows_are_named_with_what_they_look_at(summary: AttentionSum
     )
 
 
+def test_a_name_that_says_its_type_stands_alone(summary: AttentionSummary) -> None:
+    rows = replace(summary.operators, names=("Conv_3", "/layer1/ADD", "stem"))
+    assert [rows.label(row) for row in range(3)] == ["Conv_3", "/layer1/ADD", "Conv stem"]
+
+
 def test_a_cell_is_said_with_the_value_of_the_metric(summary: AttentionSummary) -> None:
     rows = summary.operators
 

@@ -81,6 +81,8 @@ def test_boxes_say_the_time_and_a_share_that_is_worth_it(facts: NodeFacts) -> No
     small = replace(facts.table, share=np.full(27, 1e-5))
     assert facts.time(0, LatencyUnit.FPS) != facts.time(0, LatencyUnit.US)
     assert "%" not in NodeFacts(facts.tree, small).time(0, LatencyUnit.MS)
+    assert facts.time(0, LatencyUnit.MS).endswith(f" · {facts.share_text(0)}")
+    assert NodeFacts(facts.tree, small).share_text(0) == ""
 
 
 def test_where_name_and_type_are_one_the_shape_is_told(facts: NodeFacts) -> None:

@@ -42,6 +42,13 @@ def test_narrow_decades_have_labels_at_powers_of_ten_and_the_narrowest_at_some()
     assert bare == [-3.0, -1.0, 1.0, 3.0]
 
 
+def test_an_axis_between_two_powers_of_ten_has_even_steps():
+    # 290 pixels from 95 to 200: 20 apart the upper two would stand 41 apart.
+    assert values(log_ticks(np.log10(95), np.log10(199), 290.0, 44.0)[0]) == [100, 150]
+    assert values(log_ticks(np.log10(21), np.log10(49), 400.0, 44.0)[0]) == [25, 30, 35, 40, 45]
+    assert values(log_ticks(np.log10(3.1), np.log10(4.9), 100.0, 64.0)[0]) == []
+
+
 def test_an_axis_without_length_has_no_ticks():
     assert log_ticks(1.0, 1.0, 400.0) == ([], [])
     assert log_ticks(0.0, 1.0, 0.0) == ([], [])

@@ -87,6 +87,11 @@ def test_the_busiest_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert words == "Other programs use 0.95 of 2 cores (browser 0.9)."
 
 
+def test_a_program_that_explains_little_of_the_load_is_not_named() -> None:
+    assert OtherLoad(0.8, 2, {"kworker": 0.07}).words == "Other programs use 0.8 of 2 cores."
+    assert OtherLoad(0.3, 2, {"backup": 0.07}).words.endswith("(backup 0.07).")
+
+
 def test_a_tenth_of_the_processors_is_busy() -> None:
     assert not OtherLoad(0.2, 2).is_busy
     assert OtherLoad(0.21, 2).is_busy
