@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import sys
 from collections.abc import Generator, Iterator
 from functools import partialmethod
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from predictor.core.libraries import settle_libraries
+from tests.support.lent_children import USERS, Lender
 
 # How long an example takes, and how long it is drawn, depends on what else this machine does. Each
 # run draws others: 50 a run keep the suite short.
@@ -76,6 +78,25 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return store
 
 
+@pytest.fixture(scope="session")
+def lender() -> Iterator[Lender]:
+    """Have the child processes that tests are lent."""
+    lender = Lender()
+    yield lender
+    lender.end()
+
+
+@pytest.fixture(autouse=True)
+def lent_children(
+    request: pytest.FixtureRequest, lender: Lender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lend children that go on, except to tests of how they start and end."""
+    if request.node.get_closest_marker("fresh_children") is None:
+        for name in USERS:
+            if module := sys.modules.get(name):
+                monkeypatch.setattr(module, "ChildProcess", lender)
+
+
 @pytest.fixture
 def damaged_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """Let the learned engine's checkpoint be a copy of which one file is cut short."""
@@ -99,6 +120,9 @@ def damaged_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marks of tests that ``run.py test --fast`` leaves out, and of those that lead."""
     config.addinivalue_line("markers", "long: a test of ten seconds and more")
+    config.addinivalue_line(
+        "markers", "fresh_children: each child process is started for the test and ends with it"
+    )
     config.addinivalue_line(
         "markers", "slow: a file or test of units with seconds of work or of processes"
     )

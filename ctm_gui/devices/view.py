@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
@@ -39,6 +39,7 @@ from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.late_view import LateView
+from ctm_gui.widgets.typed_ahead import TypedAhead
 from ctm_gui.widgets.view_options import ViewOptions
 
 
@@ -134,6 +135,8 @@ class DevicesView(LateView):
         self._profile: DeviceProfile | None = None
         self._comparison: DeviceComparisonView | None = None
         self._places: dict[int, QVBoxLayout] = {}
+        self._ahead = TypedAhead(self)
+        library.failed.connect(self._ahead.stop)
 
     @property
     def profile(self) -> DeviceProfile:
@@ -168,16 +171,33 @@ class DevicesView(LateView):
             self.form.show(key)
 
     def make(self) -> None:
-        """Make a device of the user's; the cursor goes into the first number that it needs."""
+        """Make a device of the user's; the cursor goes into the first number that it needs.
+
+        What is typed meanwhile is typed there.
+        """
+        self._ahead.wait()
+        self._once_built(self._make)
+
+    def _make(self) -> None:
         self.pages.setCurrentIndex(FORM_PAGE)
         self.library.make()
 
     def measure(self) -> None:
         """Show this machine and measure it."""
+        self._once_built(self._measure)
+
+    def _measure(self) -> None:
         machine = self.library.machine
         if machine is not None:
             self.list.select(machine.key)
             self.machine.measure()
+
+    def _once_built(self, act: Callable[[], object]) -> None:
+        """Do something now, or as soon as the view is complete."""
+        if self.is_built:
+            act()
+        else:
+            self.built.connect(act, Qt.ConnectionType.SingleShotConnection)
 
     def import_files(self) -> None:
         """Ask for device files and make devices of them."""
@@ -273,6 +293,7 @@ class DevicesView(LateView):
         self.list.select(key)
         if self.library.is_new(key):
             self.form_view.enter()
+        self._ahead.deliver()
 
     def _duplicate(self) -> None:
         self.pages.setCurrentIndex(FORM_PAGE)

@@ -6,7 +6,7 @@ them one a turn of the event loop, or all at once where one is needed before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -162,18 +162,13 @@ class CentralViews(QObject):
 
     def new_device(self) -> None:
         """Make a device of the user's, and show its form."""
-        self._in_devices(self.devices_view.make)
+        self.window.show_page("devices")
+        self.devices_view.make()
 
     def measure_machine(self) -> None:
         """Measure this machine, and show it with what is measured."""
-        self._in_devices(self.devices_view.measure)
-
-    def _in_devices(self, act: Callable[[], None]) -> None:
         self.window.show_page("devices")
-        if self.devices_view.is_built:
-            act()
-        else:
-            self.devices_view.built.connect(act, Qt.ConnectionType.SingleShotConnection)
+        self.devices_view.measure()
 
     def record_measured(self, row: int) -> None:
         """Ask for the latency that was measured of a row of the comparison."""

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QWidget
 
+from ctm_gui.widgets.basic import SearchBox
 from ctm_gui.widgets.focus import first_focusable, holds
 
 
@@ -28,20 +29,22 @@ def go_to_part(parts: Sequence[QWidget], step: int, entries: Mapping[QWidget, QW
     for distance in order:
         part = visible[(start + step * distance) % len(visible)]
         target = entries.get(part)
-        if target is None or _was_left(part):
+        if target is None or _was_left(part, target):
             target = first_focusable(part)
         if target is not None:
             target.setFocus(Qt.FocusReason.ShortcutFocusReason)
             return
 
 
-def _was_left(part: QWidget) -> bool:
-    """Whether a part is entered where it was left: in a table or a text.
+def _was_left(part: QWidget, entry: QWidget) -> bool:
+    """Whether a part is entered where it was left: in a table or a text, not in its table's search.
 
     Elsewhere Qt may have put the focus itself when what had it was hidden.
     """
     last = first_focusable(part)
-    return last is part.focusWidget() and isinstance(last, QAbstractItemView | QLineEdit)
+    is_search = isinstance(last, SearchBox) and isinstance(entry, QAbstractItemView)
+    is_content = isinstance(last, QAbstractItemView | QLineEdit) and not is_search
+    return last is part.focusWidget() and is_content
 
 
 def copy_from(focused: QWidget | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.code_size import code_lines, product_lines
 
-LIMIT = 96_400
+LIMIT = 96_900
 """Lines that the product has today, rounded up; the goal is ``benchmarks.code_size.LIMIT``."""
 
 

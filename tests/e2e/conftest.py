@@ -17,8 +17,6 @@ import pytest
 from onnx import TensorProto, helper
 
 from predictor.cli.program import main
-from predictor.services.models import ingestion
-from tests.support.lent_reader import Lender
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "resources" / "samples"
@@ -72,22 +70,13 @@ def ctm_process(start_ctm: Start) -> Run:
     return run
 
 
-@pytest.fixture(scope="session")
-def lender() -> Iterator[Lender]:
-    lender = Lender()
-    yield lender
-    lender.end()
-
-
 @pytest.fixture
 def ctm(
     working_folder: Path,
-    lender: Lender,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> Run:
     """Run ``ctm`` in this process and return what it and its children printed and its exit code."""
-    monkeypatch.setattr(ingestion, "ChildProcess", lender)
 
     def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
         capfd.readouterr()

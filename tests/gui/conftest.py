@@ -5,11 +5,10 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, Qt, QUrl
@@ -109,6 +108,32 @@ def catalogue() -> Catalogue:
     return load_catalogue()
 
 
+@cache  # that of 10 000 layers takes half a second
+def chain_of_products(layers: int, batch: int | str, *, pinned: bool) -> bytes:
+    """Return the file of a chain of matrix products, its batch pinned where that is asked for."""
+    weight = numpy_helper.from_array(np.ones((16, 16), np.float32), "w")
+    nodes = [
+        helper.make_node("MatMul", [f"t{i}", "w"], [f"t{i + 1}"], name=f"product_{i}")
+        for i in range(layers)
+    ]
+    initializers = [weight]
+    if pinned:
+        initializers.append(numpy_helper.from_array(np.array([0], np.int64), "axes"))
+        nodes.append(
+            helper.make_node("Squeeze", [f"t{layers}", "axes"], ["y"], name="pinned_squeeze")
+        )
+    graph = helper.make_graph(
+        nodes,
+        "chain",
+        [helper.make_tensor_value_info("t0", TensorProto.FLOAT, [batch, 16])],
+        [helper.make_tensor_value_info(nodes[-1].output[0], TensorProto.FLOAT, None)],
+        initializers,
+    )
+    opset = helper.make_opsetid("", 17)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=9)
+    return bytes(model.SerializeToString())
+
+
 @pytest.fixture
 def make_model(tmp_path: Path) -> MakeModel:
     """Write a chain of matrix products: ``make_model(name, layers=, batch=, pinned=)``."""
@@ -116,28 +141,9 @@ def make_model(tmp_path: Path) -> MakeModel:
     def make(
         name: str = "chain.onnx", layers: int = 2, batch: int | str = 1, *, pinned: bool = False
     ) -> Path:
-        weight = numpy_helper.from_array(np.ones((16, 16), np.float32), "w")
-        nodes = [
-            helper.make_node("MatMul", [f"t{i}", "w"], [f"t{i + 1}"], name=f"product_{i}")
-            for i in range(layers)
-        ]
-        initializers = [weight]
-        if pinned:
-            initializers.append(numpy_helper.from_array(np.array([0], np.int64), "axes"))
-            nodes.append(
-                helper.make_node("Squeeze", [f"t{layers}", "axes"], ["y"], name="pinned_squeeze")
-            )
-        graph = helper.make_graph(
-            nodes,
-            "chain",
-            [helper.make_tensor_value_info("t0", TensorProto.FLOAT, [batch, 16])],
-            [helper.make_tensor_value_info(nodes[-1].output[0], TensorProto.FLOAT, None)],
-            initializers,
-        )
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        opset = helper.make_opsetid("", 17)
-        onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=9), path)
+        path.write_bytes(chain_of_products(layers, batch, pinned=pinned))
         return path
 
     return make

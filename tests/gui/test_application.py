@@ -248,6 +248,7 @@ def test_the_shipped_font_loads_with_its_licence_beside_it(qtbot: QtBot) -> None
     assert "Bitstream" in (fonts / "DejaVuSans-LICENSE.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.fresh_children
 def test_closing_while_files_are_read_leaves_nothing_behind(
     qtbot: QtBot, application: Application, make_model: Callable[..., Path]
 ) -> None:

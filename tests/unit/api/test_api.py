@@ -144,6 +144,7 @@ def test_an_onnx_model_in_memory_is_the_model_of_its_file() -> None:
     assert ctm.load(model) is model
 
 
+@pytest.mark.slow
 def test_a_torch_module_is_exported_and_read() -> None:
     import torch  # noqa: PLC0415  # 3 s that the collection of all tests does not wait for
 

@@ -6,6 +6,8 @@ import faulthandler
 import random
 import tracemalloc
 
+import pytest
+
 from tests.fuzz.formats import bases, feed, mutate, packed
 
 _RUNS = 150
@@ -26,6 +28,7 @@ def test_the_same_seed_gives_the_same_file() -> None:
     assert mutant(5) == mutant(5)
 
 
+@pytest.mark.slow
 def test_damaged_files_are_read_or_refused_in_one_sentence() -> None:
     """In this process, as the worker reads them; a hang ends it with a traceback."""
     faulthandler.dump_traceback_later(_SECONDS, exit=True)

@@ -17,6 +17,8 @@ from predictor.cli import program
 from predictor.core import plugins
 from predictor.core.resources import resources_dir
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "plugins.md"
 MOBILENET = resources_dir() / "samples" / "mobilenetv2-1.0-224.onnx"

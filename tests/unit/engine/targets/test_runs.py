@@ -21,6 +21,8 @@ from predictor.graph.scaling import at_batch
 from tests.support.estimates import shipped_engine
 from tests.support.explanations import explanation_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=NETWORKS)
 def forms(request: pytest.FixtureRequest) -> Mapping[str, OperatorGraph]:

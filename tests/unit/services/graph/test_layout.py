@@ -52,6 +52,7 @@ def test_members_stand_in_layers_with_a_bend_in_each_that_an_edge_passes() -> No
         assert passed == list(range(passed[0], passed[-1] + 1))
 
 
+@pytest.mark.fresh_children
 def test_the_layout_is_the_same_in_each_process() -> None:
     tree = ladder()
     layouts = [lay_out(tree, [tree.root])[tree.root] for _ in range(4)]

@@ -27,6 +27,8 @@ from tests.support.model_files import (
     with_tensor,
 )
 
+pytestmark = pytest.mark.fresh_children
+
 ROOT = Path(__file__).resolve().parents[4]
 
 

@@ -15,6 +15,8 @@ from predictor.core.resources import resources_dir
 from predictor.services.models import reader
 from predictor.services.models.ingestion import IngestionLimits, IngestionWorker
 
+pytestmark = pytest.mark.fresh_children
+
 Child = subprocess.Popen[bytes]
 MODEL = str(resources_dir() / "samples" / "mobilenetv2-1.0-224.onnx")
 

@@ -18,6 +18,8 @@ from predictor.services.probing import build as probing_build
 from predictor.services.probing.build import build_files
 from predictor.services.probing.session_plan import PlannedNetwork
 
+pytestmark = pytest.mark.fresh_children
+
 SMALL = sorted(load_pool(), key=lambda network: network.macs + network.bytes_moved)[:2]
 
 

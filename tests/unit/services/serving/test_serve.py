@@ -108,6 +108,7 @@ def test_a_device_without_a_number_says_why() -> None:
     assert "genie does not run on" in serving.problem
 
 
+@pytest.mark.slow
 def test_a_prefix_in_the_cache_and_right_drafts_are_faster() -> None:
     usual = _serve(_LOAD)
     hit = _serve(replace(_LOAD, prefix_hit=0.8))
@@ -130,6 +131,7 @@ def test_drafts_that_are_never_right_gain_nothing() -> None:
     assert drafted.token.p50.median > usual.token.p50.median
 
 
+@pytest.mark.slow
 def test_parts_of_prompts_hold_the_tail_of_tokens() -> None:
     load = replace(_LOAD, run=replace(_RUN, prompt=6000), rate_per_s=2.0)
     whole, parts = _serve(load), _serve(replace(load, chunk=512))
@@ -164,6 +166,7 @@ def test_energy_and_money_follow_from_load_and_price() -> None:
     assert _serve(replace(_LOAD, rate_per_s=8.0)).power.median > 350  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_cards_are_sought_within_limits_of_energy_and_cost_too() -> None:
     load = replace(_LOAD, rate_per_s=60.0, prices={"h100-sxm": 3.6}, price_per_hour=1.0)
     serving = _serve(load)
