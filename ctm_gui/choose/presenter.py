@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.choose.language import LanguageChosen, LanguageLimits, chosen_language
+from ctm_gui.choose.language import LanguageChosen, chosen_language
+from ctm_gui.choose.limits import Limits
+from ctm_gui.choose.work import ChoiceRequest, ChoiceWork, Chosen
 from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.prediction.followers import ComparisonFollower
-from ctm_gui.tasks.serial import SerialWorker
+from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements
 from predictor.core.errors import CtmError
-from predictor.core.records import Device, Measurement
-from predictor.core.run_facts import MEDIAN
+from predictor.core.progress import Progress
+from predictor.core.records import Device
 from predictor.core.text import capitalised
-from predictor.graph.model import Model
 from predictor.presentation.wording import shown
-from predictor.services.choose.choice import Choice, Option
-from predictor.services.choose.choose import EVEN, choose
-from predictor.services.choose.options import BATCHES, Budget, Wanted, options_of
-from predictor.services.signatures.user_signatures import UserSignatures
 
 NO_MODEL = "Open a model, and state a budget: the devices that keep it are listed here."
 NO_LANGUAGE_BUDGET = (
@@ -31,60 +28,23 @@ NO_LANGUAGE_BUDGET = (
     "listed here."
 )
 NO_BUDGET = "State a limit above: the devices that keep it are listed here."
+CANCELLED = "The choice was cancelled: change a limit, or choose again."
 WORKING = "Judging every configuration of {count} devices…"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """A budget as it is typed, and what may be chosen; None and empty parts limit nothing."""
-
-    model: str = ""  # the one that runs; empty for all
-    max_ms: float | None = None
-    min_fps: float | None = None
-    min_throughput: float | None = None
-    max_watts: float | None = None
-    max_memory_mb: float | None = None
-    percentile: int = MEDIAN
-    chance: float = EVEN
-    wanted: Wanted = field(default_factory=Wanted)
-    language: LanguageLimits = field(default_factory=LanguageLimits)
-
-    @property
-    def budget(self) -> Budget | None:
-        """The budget; None where nothing is limited."""
-        names = ("max_ms", "min_fps", "min_throughput", "max_watts", "max_memory_mb")
-        limits = {name: getattr(self, name) for name in names}
-        if all(limit is None for limit in limits.values()):
-            return None
-        # Without a latency there is nothing that slow runs could miss.
-        return Budget(**limits, percentile=MEDIAN if self.max_ms is None else self.percentile)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
-    """A choice as the view shows it.
-
-    Attributes:
-        choice: of all options.
-        options: the best one of each device, the best first.
-        names: of the models.
-    """
-
-    choice: Choice
-    options: tuple[Option, ...]
-    names: tuple[str, ...]
 
 
 class ChoicePresenter(ComparisonFollower):
     """Holds the limits and the choice that follows from them.
 
-    ``changed`` is emitted with another choice, or another reason for none.
+    ``changed`` is emitted with another choice, or another reason for none, ``progressed`` with
+    another progress.
 
     Attributes:
         limits: as typed.
         chosen: the choice of models; None where there is none.
         chosen_language: that of a language model, likewise.
         message: why there is none, in a sentence.
+        progress: of the work; None before its first report.
+        is_cancelled: whether the user stopped the present choice.
 
     Args:
         worker: the thread that predictions are made on.
@@ -95,6 +55,7 @@ class ChoicePresenter(ComparisonFollower):
     """
 
     changed = Signal()
+    progressed = Signal()
 
     def __init__(
         self,
@@ -112,6 +73,9 @@ class ChoicePresenter(ComparisonFollower):
         self.chosen: Chosen | None = None
         self.chosen_language: LanguageChosen | None = None
         self.message = NO_MODEL
+        self.progress: Progress | None = None
+        self.is_cancelled = False
+        self._work = ChoiceWork()
 
     @property
     def device_count(self) -> int:
@@ -157,8 +121,7 @@ class ChoicePresenter(ComparisonFollower):
         if not models or budget is None:
             self._show(NO_BUDGET if models else NO_MODEL)
             return
-        work = partial(
-            _chosen,
+        request = ChoiceRequest(
             models=[model.model for model in models],
             names=tuple(model.label for model in models),
             devices=tuple(self._devices().values()),
@@ -167,7 +130,7 @@ class ChoicePresenter(ComparisonFollower):
             measurements=self._user_measurements.measurements,
             signatures=self._user_measurements.signatures,
         )
-        self._start(work, len(self._devices()))
+        self._start(partial(self._work.run, request), len(self._devices()))
 
     def _begin_language(self, label: str) -> None:
         limits, families = self.limits.language, self.limits.wanted.families
@@ -177,12 +140,34 @@ class ChoicePresenter(ComparisonFollower):
             return
         devices = [d for d in self._devices().values() if not families or d.family in families]
         run = self._language.work(devices).labelled(label)
-        self._start(partial(chosen_language, run, budget, limits.prices, chance), len(devices))
 
-    def _start(self, work: Callable[[], Chosen | LanguageChosen], count: int) -> None:
-        self.message = WORKING.format(count=count)
-        self._task.start(lambda _: work(), self._on_chosen, self._on_error)
+        def work(_: TaskContext) -> LanguageChosen:
+            return chosen_language(run, budget, limits.prices, chance)
+
+        self._start(work, len(devices))
+
+    def _start(self, work: Callable[[TaskContext], Chosen | LanguageChosen], count: int) -> None:
+        self.message, self.progress = WORKING.format(count=count), None
+        self._task.start(work, self._on_chosen, self._on_error, self._on_progress)
         self.changed.emit()
+
+    def cancel(self) -> None:
+        """Stop choosing; nothing is chosen until the user asks again."""
+        self._task.cancel()
+        self.is_cancelled = True
+        self._show(CANCELLED)
+
+    def choose_again(self) -> None:
+        """Choose after a stop."""
+        self._refresh()
+
+    def _refresh(self) -> None:
+        self.is_cancelled = False
+        super()._refresh()
+
+    def _on_progress(self, progress: Progress) -> None:
+        self.progress = progress
+        self.progressed.emit()
 
     def _follow_language(self) -> None:
         """Choose anew for another language model or run of it."""
@@ -194,6 +179,7 @@ class ChoicePresenter(ComparisonFollower):
 
     def _let_go(self) -> None:
         self.chosen = self.chosen_language = None
+        self._work = ChoiceWork()  # the work that was cancelled may still end in the other one
 
     def set_comparison(self, comparison: Comparison) -> None:
         """Follow other models; a model that was chosen and has gone gives way to all."""
@@ -215,26 +201,3 @@ class ChoicePresenter(ComparisonFollower):
     def _show(self, message: str) -> None:
         self.chosen, self.chosen_language, self.message = None, None, message
         self.changed.emit()
-
-
-def _chosen(
-    models: Sequence[Model],
-    names: tuple[str, ...],
-    devices: Sequence[Device],
-    budget: Budget,
-    limits: Limits,
-    measurements: Sequence[Measurement],
-    signatures: UserSignatures,
-) -> Chosen:
-    batches = (1,) if limits.min_fps is None else BATCHES
-    options = options_of(devices, limits.wanted, batches)
-    choice = choose(
-        models,
-        options,
-        budget,
-        min_chance=limits.chance,
-        measurements=measurements,
-        measured=signatures.of(options.targets),
-        devices={device.id: device for device in devices},
-    )
-    return Chosen(choice, tuple(map(choice.option, choice.of_devices)), names)

@@ -13,13 +13,15 @@ from ctm_gui import settings as table
 from ctm_gui.choose.language import LanguageChosen
 from ctm_gui.choose.language_rows import LanguageOptionsGrid
 from ctm_gui.choose.language_view import LanguageFields
-from ctm_gui.choose.presenter import ChoicePresenter, Chosen, Limits
+from ctm_gui.choose.limits import Limits
+from ctm_gui.choose.presenter import ChoicePresenter
+from ctm_gui.choose.progress_view import ChoiceProgress
 from ctm_gui.choose.rows import OptionsGrid, OptionsModel
+from ctm_gui.choose.work import Chosen
 from ctm_gui.settings import Settings
 from ctm_gui.widgets.basic import (
     STRETCH,
     ContentOrMessage,
-    busy_bar,
     button,
     combo_box,
     explain_items,
@@ -53,7 +55,6 @@ _FAMILIES = {
     Family.ASIC: "ASICs",
     Family.MCU: "microcontrollers",
 }
-_BUSY_PX = 6
 _FIELD_PX = 90  # a spin box asks for the width of its largest number
 _LARGE_PX, _LARGE_HEIGHT_PX = 150, 34
 _COMPARED = 5  # of the best options, where no row is selected
@@ -162,7 +163,7 @@ class ChooseView(QWidget):
             self._ask_to_compare,
         )
         self.counted = label(role="muted", wraps=False)
-        self.busy = busy_bar("Choosing", _BUSY_PX)
+        self.progress = ChoiceProgress(self._presenter)
 
     def _arrange(self) -> None:
         of_models = QWidget()
@@ -207,7 +208,7 @@ class ChooseView(QWidget):
         self._advice_row = holder(hbox((self.advice, 1), self.probe_button))
         content = holder(self.answer, self._advice_row, search, (self.table, 1))
         self.content = ContentOrMessage(content, name="Why nothing is chosen")
-        vbox(limits, filters, self.busy, (self.content, 1), of=self)
+        vbox(limits, filters, self.progress, (self.content, 1), of=self)
 
     def _connect(self) -> None:
         self.rate_box.budget_edited.connect(self._take_limits)
@@ -249,7 +250,6 @@ class ChooseView(QWidget):
     def _show(self) -> None:
         chosen = self._presenter.chosen
         # What was chosen before stays until the new one is there.
-        self.busy.setVisible(not self._presenter.settled)
         self._show_models()
         language = self._presenter.chosen_language
         if chosen is None and language is None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from ctm_gui.widgets.basic import fill, label, tool_button
 from ctm_gui.widgets.tooltips import as_tooltip
+from ctm_gui.widgets.wrapping import unbroken
 
 _MAX_LINES = 4
 
@@ -44,8 +45,9 @@ class AnswerView(QWidget):
         self._show()
 
     def _show(self, *_: object) -> None:
-        short = brief(self._text, self.label.font(), self.label.width(), _MAX_LINES)
-        is_cut, is_expanded = short != self._text, self.more_button.isChecked()
+        text = unbroken(self._text)  # as the label breaks it
+        short = brief(text, self.label.font(), self.label.width(), _MAX_LINES)
+        is_cut, is_expanded = short != text, self.more_button.isChecked()
         self.more_button.setVisible(is_cut)
         self.more_button.setText("Less" if is_expanded else "More")
         self.label.setText(self._text if is_expanded else short)

@@ -13,9 +13,11 @@ from ctm_gui.tasks.store_client import StoreClient, StoreRunner
 from ctm_gui.widgets.grid import Grid, number_column, text_column
 from predictor.core.records import Configuration
 from predictor.core.text import plural
+from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import (
     NOTHING,
     configuration_text,
+    interval_text,
     local_time,
     percent,
     shown,
@@ -38,6 +40,7 @@ class MeasuredRow:
         configuration: as it was measured.
         measured_ms: the latency; None for a probing.
         predicted_ms: what was predicted of it; None for a probing.
+        interval: the prediction's 80 % interval in ms, in words.
         created_ns: when it was stored, since 1970.
         state: what it is used for.
     """
@@ -47,6 +50,7 @@ class MeasuredRow:
     configuration: Configuration
     measured_ms: float | None = None
     predicted_ms: float | None = None
+    interval: str = NOTHING
     created_ns: int
     state: str
 
@@ -68,6 +72,7 @@ def measured_rows(history: History) -> tuple[MeasuredRow, ...]:
             configuration=pair.measured.measurement.configuration,
             measured_ms=pair.measured_ms,
             predicted_ms=pair.predicted_ms,
+            interval=interval_text(pair.predicted.prediction, LatencyUnit.MS),
             created_ns=pair.measured.created_ns,
             state="corrects this model",
         )
@@ -154,6 +159,7 @@ class MeasuredGrid(Grid):
                 ),
                 number_column("measured", "Measured (ms)", [row.measured_ms for row in rows]),
                 number_column("predicted", "Predicted (ms)", [row.predicted_ms for row in rows]),
+                text_column("interval", "80 % interval (ms)", [row.interval for row in rows]),
                 number_column("error", "Error", errors, _ERROR, _SIGNED, by_size=True),
                 text_column("when", "When", [local_time(row.created_ns) for row in rows]),
                 text_column("state", "Use", [row.state or NOTHING for row in rows], _STATE),

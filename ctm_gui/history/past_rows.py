@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ctm_gui.widgets.grid import search_mask
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, natural_key
+from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Device
 from predictor.core.stored import StoredPrediction
 from predictor.core.units import LatencyUnit
@@ -51,11 +52,14 @@ class PastRow:
         device_name: the device's name for people; its id where it is no longer there.
         measured_ms: the newest measured latency of the same graph on the same target, else the one
             that stands in the prediction's place, else None.
+        estimated: the prediction with the interval of ``predicted_ms``: the record, or an earlier
+            one of the same number where a measured latency stands in it; None where none is stored.
     """
 
     stored: StoredPrediction
     device_name: str
     measured_ms: float | None = None
+    estimated: Prediction | None = None
 
     @property
     def predicted_ms(self) -> float | None:
@@ -228,6 +232,11 @@ class PastRows:
         return [_searched(row) for row in self.rows]
 
 
+def _number_of(prediction: Prediction) -> tuple[object, ...]:
+    """Return what an engine said of a graph on a target: equal where it said the same again."""
+    return (target_of(prediction), prediction.engine, engine_ms(prediction))
+
+
 def past_rows(content: PastContent, devices: Mapping[str, Device]) -> PastRows:
     """Return the rows of the store's content.
 
@@ -237,6 +246,12 @@ def past_rows(content: PastContent, devices: Mapping[str, Device]) -> PastRows:
     """
     names = {identity: device.name for identity, device in devices.items()}
     measured = latest_by_target(content.measurements)
+    stored_once = (*content.predictions, *(pair.predicted for pair in content.pairs))
+    with_interval = {
+        _number_of(stored.prediction): stored.prediction
+        for stored in stored_once
+        if stored.prediction.basis is not Basis.MEASURED and stored.prediction.low80_ms is not None
+    }
 
     def row(stored: StoredPrediction) -> PastRow:
         newest = measured.get(target_of(stored.prediction))
@@ -245,7 +260,8 @@ def past_rows(content: PastContent, devices: Mapping[str, Device]) -> PastRows:
         if stored.prediction.basis is Basis.MEASURED:
             axis_ms = stored.prediction.latency_ms
         value_ms = axis_ms if newest is None else newest.measurement.value_ms
-        return PastRow(stored, names.get(device_id, device_id), value_ms)
+        estimated = with_interval.get(_number_of(stored.prediction))
+        return PastRow(stored, names.get(device_id, device_id), value_ms, estimated)
 
     rows = PastRows(tuple(map(row, content.predictions)), content.count, content.pairs, names)
     rows.mask(PastFilter())  # its texts are made here, off the window's thread

@@ -11,7 +11,7 @@ import numpy as np
 from ctm_gui.compare.comparison_grid import prediction_columns
 from ctm_gui.history.past_rows import PastRow, PastRows, labels
 from ctm_gui.widgets.grid import Column, Grid, count_column, number_column, text_column
-from predictor.core.records import Basis, Configuration
+from predictor.core.records import Configuration
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.presentation.prediction_rows import Place, PredictionRow, TableContext
@@ -140,7 +140,7 @@ def _figures(data: PastRows, unit: LatencyUnit) -> list[Column]:
         key="interval",
         title=f"80 % interval ({unit})",
         text=lambda row: _interval(rows[row], unit),
-        help="Of what was predicted; a measured latency has its own.",
+        help="Of what was predicted, also where it was measured since.",
     )
     error = number_column("error", "Error", data.error, _ERROR, _SIGNED, by_size=True)
     predicted = _latency("latency", "Predicted", rows, [row.predicted_ms for row in rows], unit)
@@ -189,8 +189,7 @@ def _latency(
 
 
 def _interval(row: PastRow, unit: LatencyUnit) -> str:
-    prediction = row.stored.prediction
-    return NOTHING if prediction.basis is Basis.MEASURED else interval_text(prediction, unit)
+    return NOTHING if row.estimated is None else interval_text(row.estimated, unit)
 
 
 def _target(errors: TargetErrors, data: PastRows) -> str:
@@ -280,8 +279,8 @@ def row_details(row: PastRow, unit: LatencyUnit) -> str:
         f"Configuration: {configuration_text(prediction.configuration)}",
         (f"Predicted: {limit_sign(prediction, unit)}{latency_text(row.predicted_ms, unit, batch)}"),
     ]
-    if prediction.low80_ms is not None:
-        lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
+    if (interval := _interval(row, unit)) != NOTHING:
+        lines.append(f"80 % interval: {interval} {unit}")
     if row.measured_ms is not None:
         lines.append(f"Measured: {latency_text(row.measured_ms, unit, batch)}")
     if prediction.provenance:

@@ -72,10 +72,10 @@ class TargetChoice:
     @property
     def problem(self) -> str:
         """The missing field, in one sentence; empty when the next page can come."""
-        if self.needs_device and self.device is None:
-            return "Choose the device; one that is not listed is described on the Devices tab."
         if self.way is Way.SSH and not self.address.strip():
             return "Give the address of the board, as user@host."
+        if self.needs_device and self.device is None:
+            return "Choose the device; one that is not listed is made under Library, Devices, New."
         if self.way is Way.IMPORT and self.source is Source.TYPED and not self.typed.strip():
             return "Type one network a line, as: resnet50 23.4 ms"
         if self.way is Way.IMPORT and self.source is not Source.TYPED and not self.path.strip():

@@ -330,10 +330,13 @@ def result_words(result: Result) -> str:
             return "No signature of this target is left."
         if session.state is SessionState.RUNNING and result.way is Way.KIT:
             return (
-                "The kit is written. Unpack it on the machine, run python3 ctm_runner.pyz in "
-                "its folder, and import its results here."
+                "The kit is written. Unpack it on the machine and run python3 ctm_runner.pyz in "
+                "its folder. Back leads to the page that imports the results.json it writes."
             )
-        return "No network could be measured, so there is no signature; the reasons are below."
+        return (
+            "No network could be measured, so there is no signature; the reasons are below. "
+            "Let other programs rest, then press Repeat."
+        )
     active = result.is_used
     made = local_time(result.signature.created_ns)
     words = f"Signature of {made}, {'' if active else 'not '}active: {_counted(result)}."

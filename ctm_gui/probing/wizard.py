@@ -21,7 +21,7 @@ from ctm_gui.probing.run import Phase
 from ctm_gui.probing.target_page import TargetPage
 from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.base_dialog import BaseDialog
-from ctm_gui.widgets.basic import STRETCH, hbox, scrolled
+from ctm_gui.widgets.basic import STRETCH, busy_bar, hbox, holder, scrolled
 from ctm_gui.widgets.focus import first_focusable
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import CtmError
@@ -45,6 +45,8 @@ _KIT_STEPS = (
 )
 _END_TIP = "Measure nothing more; what was measured becomes the signature"
 _SIZE = (980, 760)
+_READING = "Reading and checking the results…"
+_BAR_PX = 6
 
 
 class ProbingWizard(BaseDialog):
@@ -71,6 +73,11 @@ class ProbingWizard(BaseDialog):
         self.steps.setAccessibleName("Steps")
         self.problem = label(role="bad")
         self.problem.hide()
+        # A kit's results are checked as a probing is: seconds in which nothing else moves.
+        words = label(_READING, "muted")
+        words.setWordWrap(False)  # it stands in a row of buttons
+        self.reading = holder(words, busy_bar("Reading results", _BAR_PX))
+        self.reading.hide()
         self.stored_button = button("Stored Sig&natures", act=self._show_stored)
         self.back_button = button("&Back", act=self.back)
         self.next_button = button("&Next", act=self.next)
@@ -174,6 +181,7 @@ class ProbingWizard(BaseDialog):
         buttons = hbox(
             self.stored_button,
             self.again_button,
+            self.reading,
             STRETCH,
             self.back_button,
             self.next_button,
@@ -251,7 +259,9 @@ class ProbingWizard(BaseDialog):
         self.next_button.setVisible(page != RESULT)
         self.next_button.setToolTip(_END_TIP if stopped and page == MEASURE else "")
         self.next_button.setText(text)
-        self.next_button.setEnabled(ready and not self.presenter.imports.busy)
+        is_reading = self.presenter.imports.busy
+        self.reading.setVisible(is_reading)
+        self.next_button.setEnabled(ready and not is_reading)
         self.back_button.setVisible(page != TARGET)
         self.back_button.setEnabled(not (page == MEASURE and run.active))
         self.stored_button.setVisible(page == TARGET)

@@ -271,10 +271,13 @@ class OneTask:
         work: Callable[[TaskContext], T],
         on_result: Callable[[T], None],
         on_error: Callable[[CtmError], None],
+        on_progress: ProgressCallback = no_progress,
     ) -> None:
         """Submit work as ``SerialWorker.submit`` does, and cancel the work before."""
         self.cancel()
-        self._task = self._worker.submit(work, on_result=on_result, on_error=on_error)
+        self._task = self._worker.submit(
+            work, on_result=on_result, on_error=on_error, on_progress=on_progress
+        )
 
     def cancel(self) -> None:
         """Cancel the present task, where there is one."""

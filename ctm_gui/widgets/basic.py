@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.widgets.tooltips import as_tooltip
+from ctm_gui.widgets.wrapping import WrappingLabel
 
 Box = TypeVar("Box", bound=QBoxLayout)
 Keys = str | QKeySequence.StandardKey
@@ -57,8 +58,9 @@ def label(
         selectable: whether mouse and keys can select its text.
         parent: owner.
     """
-    made = QLabel(text, parent)
+    made = WrappingLabel(parent) if wraps else QLabel(parent)
     made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setText(text)
     made.setWordWrap(wraps)
     made.setProperty("role", role)
     made.setAccessibleName(name)

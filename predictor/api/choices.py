@@ -193,7 +193,7 @@ def choose(
             measured=user_store.signatures(options.targets),
             devices=context.devices,
         )
-    rows = [_row(choice.option(place)) for place in choice.of_devices]
+    rows = [_row(option) for option in choice.options_at(choice.of_devices)]
     return Choices(rows, choice.sentence, choice)
 
 

@@ -92,7 +92,7 @@ def _batches(options: argparse.Namespace) -> Sequence[int]:
 
 
 def _text(choice: Choice, names: Sequence[str], places: Sequence[int]) -> str:
-    rows = [_row(choice.option(place)) for place in places]
+    rows = [_row(option) for option in choice.options_at(places)]
     percentile = choice.budget.percentile
     tail = () if percentile == MEDIAN else (f"P{percentile} ms",)
     headers = ("Device", "Configuration", "Mode", "Chance", "P50 ms", "80 % interval", *tail)
@@ -139,8 +139,8 @@ def _document(choice: Choice, names: Sequence[str], places: Sequence[int]) -> di
         "sentence": choice.sentence,
         "considered": {"devices": len(choice.of_devices), "options": len(choice.order)},
         "meeting": choice.meeting,
-        "options": [_option(choice.option(place), names) for place in places],
-        "front": [_option(choice.option(place), names) for place in sorted(choice.front)],
+        "options": [_option(option, names) for option in choice.options_at(places)],
+        "front": [_option(option, names) for option in choice.options_at(sorted(choice.front))],
         "measure": settling
         and {
             "model": names[settling.model],

@@ -166,7 +166,17 @@ class Choice:
 
     def option(self, place: int) -> Option:
         """Return one option."""
-        predictions = tuple(row.prediction(place) for row in self.rows)
+        return self.options_at([place])[0]
+
+    def options_at(self, places: Sequence[int]) -> list[Option]:
+        """Return several options, in far less time than one by one."""
+        of_models = [row.predictions(places) for row in self.rows]
+        return [
+            self._option(place, predictions)
+            for place, predictions in zip(places, zip(*of_models, strict=True), strict=True)
+        ]
+
+    def _option(self, place: int, predictions: tuple[Prediction, ...]) -> Option:
         pairs = zip(self.rates, predictions, strict=False)
         return Option(
             target=self.options.target(place),

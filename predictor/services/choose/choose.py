@@ -41,6 +41,7 @@ def choose(
     measurements: Iterable[Measurement] = (),
     measured: KnownTargets = NOTHING_MEASURED,
     devices: Mapping[str, Device] = NO_DEVICES,
+    rows: Sequence[Row] = (),
 ) -> Choice:
     """Judge models on every option of hardware by a budget.
 
@@ -52,12 +53,13 @@ def choose(
         measurements: the user's measurements, the oldest first.
         measured: measurements of targets, by target.
         devices: that ``measurements`` may be of beside those of the targets, by id.
+        rows: of each model, M, where they are made; they do not depend on the budget.
 
     Raises:
         InputError: no option has a number with an interval.
     """
     measurements = tuple(measurements)
-    rows = [row_of(model, options, measurements, measured, devices) for model in models]
+    rows = rows or [row_of(model, options, measurements, measured, devices) for model in models]
     limits = budget.limits_ms(rows[0].batch)
     z, deviation = _with_tails(rows, options, budget, *_limits_in_deviations(rows, limits))
     rates: Sequence[Rates] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -12,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.prediction import Prediction
-from predictor.core.records import Basis, Device, Measurement, Precision
+from predictor.core.records import (
+    Basis,
+    Device,
+    Measurement,
+    OperatingPoint,
+    Precision,
+    Target,
+)
 from predictor.cost.clocks import ClockModel
 from predictor.cost.engine import PredictionTable
 from predictor.cost.memory import peak_bytes
@@ -37,7 +43,6 @@ from predictor.services.prediction.predict import (
 Floats = NDArray[np.float64]
 
 TIMES: Final = ("latency_ms", "low80_ms", "high80_ms", "bound_ms")
-_MAX_CLOCK_MODELS: Final = 4  # targets whose modes are read one after the other
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +57,8 @@ class Row:
         is_limit: bool [N], whether a latency is a lower limit.
         needs_quantising: bool [N], whether it is of an INT8 model that is still to be made.
         batch: int [N], of a run.
-        prediction: returns the record of an option.
+        predictions: returns the records of options by their places; of many at once in far less
+            time than one by one.
     """
 
     times_ms: Floats
@@ -62,7 +68,16 @@ class Row:
     is_limit: NDArray[np.bool_]
     needs_quantising: NDArray[np.bool_]
     batch: NDArray[np.int64]
-    prediction: Callable[[int], Prediction]
+    predictions: Callable[[Sequence[int]], Sequence[Prediction]]
+
+    def prediction(self, place: int) -> Prediction:
+        """Return the record of one option."""
+        return self.predictions([place])[0]
+
+
+def steps_of(options: Options) -> int:
+    """Return how often :func:`row_of` calls its ``step``."""
+    return len(options.batches) * (1 + len({mode.target for mode in options.modes}))
 
 
 def row_of(
@@ -71,6 +86,7 @@ def row_of(
     measurements: Sequence[Measurement],
     measured: KnownTargets,
     devices: Mapping[str, Device],
+    step: Callable[[], object] = lambda: None,
 ) -> Row:
     """Return the latencies of a model on all options.
 
@@ -80,21 +96,31 @@ def row_of(
         measurements: the user's measurements, the oldest first.
         measured: measurements of targets, by target.
         devices: that ``measurements`` may be of beside those of the targets, by id.
+        step: called after each part of the work; it may raise CancelledError.
     """
     further = without(measured, model.graph.fingerprint)
     table = open_engine().predict([model.graph], options.targets, further)
     overrides = _measured(model, options, table, measurements, measured, devices)
     factors = {place: _measured_factor(override) for place, override in overrides.items()}
-    blocks = [_block(model, options, table, further, overrides, {})]
+    blocks = [_block(model, options, table, further, overrides, {}, step)]
     for factor in options.batches[1:]:
         larger = replace(model, graph=at_batch(model.graph, factor))
         table = open_engine().predict([larger.graph], options.targets, measured)
-        blocks.append(_block(larger, options, table, measured, {}, factors))
+        blocks.append(_block(larger, options, table, measured, {}, factors, step))
     batch = model_batch(model) * np.repeat(options.batches, options.block)
 
-    def prediction(place: int) -> Prediction:
-        block, at = divmod(place, options.block)
-        record = blocks[block].prediction(at)
+    def predictions(places: Sequence[int]) -> list[Prediction]:
+        records: dict[int, Prediction] = {}
+        for number, part in enumerate(blocks):
+            first = number * options.block
+            here = [place for place in places if first <= place < first + options.block]
+            made = part.predictions([place - first for place in here])
+            records |= {
+                place: at_batch_of(place, record) for place, record in zip(here, made, strict=True)
+            }
+        return [records[place] for place in places]
+
+    def at_batch_of(place: int, record: Prediction) -> Prediction:
         configuration = replace(record.configuration, batch=int(batch[place]))
         spread = record.spread if configuration.batch == 1 else None
         return replace(record, configuration=configuration, spread=spread)
@@ -107,7 +133,7 @@ def row_of(
         is_limit=np.concatenate([part.is_limit for part in blocks]),
         needs_quantising=np.concatenate([part.needs_quantising for part in blocks]),
         batch=batch,
-        prediction=prediction,
+        predictions=predictions,
     )
 
 
@@ -141,6 +167,7 @@ def _block(
     measured: KnownTargets,
     overrides: Mapping[int, Prediction],
     factors: Mapping[int, float],
+    step: Callable[[], object],
 ) -> Row:
     """Return the options of one batch.
 
@@ -151,6 +178,7 @@ def _block(
         measured: measurements of targets.
         overrides: predictions in place of the engine's, by place of the target.
         factors: factors on the engine's, by place of the target.
+        step: called once, and once for each target with modes.
     """
     targets = options.targets
     times = np.array([getattr(table, name)[0] for name in TIMES])
@@ -170,49 +198,62 @@ def _block(
         in_int8[place] &= not is_measured
         shared[place] = 0.0 if is_measured else np.frombuffer(override.shared_error, np.float32)
 
-    def usual(place: int) -> Prediction:
-        if place in overrides:
-            return overrides[place]
-        (predicted,) = of_table(table, 0, model, targets, [place])
-        # Of a larger batch: scaled as a measurement scaled the usual one.
-        factor = factors.get(place, 1.0)
-        return predicted if factor == 1.0 else predicted.scaled(factor, predicted.bound_ms or 0.0)
+    def usual(places: Sequence[int]) -> dict[int, Prediction]:
+        free = [place for place in places if place not in overrides]
+        records = {place: overrides[place] for place in places if place in overrides}
+        for place, predicted in zip(free, of_table(table, 0, model, targets, free), strict=True):
+            # Of a larger batch: scaled as a measurement scaled the usual one.
+            factor = factors.get(place, 1.0)
+            is_same = factor == 1.0
+            records[place] = (
+                predicted if is_same else predicted.scaled(factor, predicted.bound_ms or 0.0)
+            )
+        return records
 
     def followed(places: Sequence[int]) -> Iterator[ClockModel | None]:
         return clock_models(model, targets, table.latency_ms[0], places, measured)
 
-    @lru_cache(maxsize=_MAX_CLOCK_MODELS)  # a model has numbers for each operator
-    def followed_at(place: int) -> ClockModel | None:
-        return next(followed([place]))
+    def predictions(places: Sequence[int]) -> list[Prediction]:
+        at_clock = [place for place in places if place >= len(targets)]
+        modes = {place: options.modes[place - len(targets)] for place in at_clock}
+        of_targets = list(dict.fromkeys(mode.target for mode in modes.values()))
+        records = usual(list(dict.fromkeys([*set(places) - set(modes), *of_targets])))
+        made: dict[int, Prediction] = {}
+        for target, model_of in zip(of_targets, followed(of_targets), strict=True):
+            for place, mode in modes.items():
+                if mode.target == target:
+                    made[place] = _in_mode(records[target], model_of, targets[target], mode.point)
+        return [made[place] if place in made else records[place] for place in places]
 
-    def prediction(place: int) -> Prediction:
-        if place < len(targets):
-            return usual(place)
-        mode = options.modes[place - len(targets)]
-        target, model_of = targets[mode.target], followed_at(mode.target)
-        record = usual(mode.target)
-        if model_of is None or record.latency_ms is None:
-            return record
-        clocks = clocks_of(target.device, mode.point)
-        return at_clocks(record, model_of, target, clocks, mode.point).prediction
-
+    step()
     places = options.target_places[: options.block]
     return Row(
-        times_ms=np.concatenate([times, _in_modes(times, options, followed)], axis=1),
+        times_ms=np.concatenate([times, _in_modes(times, options, followed, step)], axis=1),
         memory_bytes=peak_bytes(model.graph, targets)[places],
         is_too_large=np.array([fits is False for fits in table.fits_memory[0]], np.bool_)[places],
         shared_error=shared[places],
         is_limit=is_limit[places],
         needs_quantising=in_int8[places],
         batch=np.empty(0, np.int64),
-        prediction=prediction,
+        predictions=predictions,
     )
+
+
+def _in_mode(
+    usual: Prediction, model_of: ClockModel | None, target: Target, point: OperatingPoint
+) -> Prediction:
+    """Return a prediction at usual clocks at those of a mode."""
+    if model_of is None or usual.latency_ms is None:
+        return usual
+    clocks = clocks_of(target.device, point)
+    return at_clocks(usual, model_of, target, clocks, point).prediction
 
 
 def _in_modes(
     times: Floats,
     options: Options,
     followed: Callable[[Sequence[int]], Iterator[ClockModel | None]],
+    step: Callable[[], object],
 ) -> Floats:
     """Return the times of the targets in their modes, [4, M].
 
@@ -220,6 +261,7 @@ def _in_modes(
         times: float64 [4, T], at the usual clocks.
         options: the options; the modes of a target stand side by side.
         followed: yields the model's latency over the clocks of targets, by their places.
+        step: called after each target.
     """
     parts = [np.empty((4, 0))]
     places = list(dict.fromkeys(mode.target for mode in options.modes))
@@ -232,6 +274,7 @@ def _in_modes(
             if model is None
             else latencies_at(times[:, place], model, target, points)
         )
+        step()
     return np.concatenate(parts, axis=1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,9 +12,13 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
-from ctm_gui.choose.presenter import NO_BUDGET, NO_MODEL
+from ctm_gui.choose import work
+from ctm_gui.choose.presenter import CANCELLED, NO_BUDGET, NO_MODEL
 from ctm_gui.choose.view import ChooseView
 from ctm_gui.window.main_window import MainWindow
+from predictor.core.progress import Progress
+from predictor.graph.model import Model
+from predictor.services.choose.rows import Row, row_of
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 
 MakeModel = Callable[..., Path]
@@ -215,3 +220,51 @@ def test_a_double_click_shows_the_operators_and_a_hidden_tab_computes_nothing(
     view.latency_box.setValue(7.0)
     assert window.central.choice.settled
     assert window.central.choice.chosen is None
+
+
+def test_a_choice_says_how_far_it_is_and_is_cancelled_and_asked_for_again(
+    qtbot: QtBot, window: MainWindow, make_model: MakeModel, settle: Callable[..., None]
+) -> None:
+    window.open_paths([str(make_model(f"{name}.onnx", layers=name)) for name in (2, 3, 4, 5)])
+    settle(window.workspace)
+    choice = window.central.choice
+    window.show_page("choose")
+    view = window.central.choose_view
+    reports: list[Progress | None] = []
+    choice.progressed.connect(lambda: reports.append(choice.progress))
+    progress = view.progress
+    progress.delay.setInterval(0)  # a fast machine is done before it
+    view.latency_box.setValue(5.0)
+    qtbot.waitUntil(progress.cancel_button.isVisible, timeout=WAIT_MS)
+    QTest.mouseClick(progress.cancel_button, Qt.MouseButton.LeftButton)
+    assert choice.settled
+    assert view.content.message.text() == CANCELLED
+    assert not progress.cancel_button.isVisible()
+    QTest.mouseClick(progress.again_button, Qt.MouseButton.LeftButton)
+    wait(qtbot, window)
+    assert not progress.isVisible()
+    assert "meet 5 ms with all 4 models" in view.answer.text()
+    told = [report for report in reports if report is not None]
+    parts = [report.done / report.total for report in told]
+    assert all(0 <= part <= 1 for part in parts)
+    assert any(0 < part < 1 for part in parts)
+    assert {"2 of 4 models judged", "3 of 4 models judged"} <= {each.message for each in told}
+
+
+def test_another_budget_predicts_nothing_anew(
+    qtbot: QtBot, window: MainWindow, view: ChooseView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(qtbot, window, view, latency=5.0)
+    before = texts(view, "device")
+    judged: list[object] = []
+
+    def counted(model: Model, *args: Any) -> Row:
+        judged.append(model)
+        return row_of(model, *args)
+
+    monkeypatch.setattr(work, "row_of", counted)
+    limit(qtbot, window, view, power=400.0)
+    assert not judged
+    assert texts(view, "device") != before
+    limit(qtbot, window, view, rate=10.0)  # of larger batches too
+    assert len(judged) == 1

@@ -40,16 +40,20 @@ def check_numbers(view: DevicesView, qtbot: QtBot) -> None:
     assert view.form_view.fields["fp32_tflops"].value.hasFocus()
 
 
-def test_what_is_typed_after_new_arrives_in_its_form(view: DevicesView, qtbot: QtBot) -> None:
-    view.window().show_page("devices")
+def test_what_is_typed_after_new_arrives_in_its_form(
+    window: MainWindow, view: DevicesView, qtbot: QtBot
+) -> None:
+    window.show_page("devices")
     qtbot.waitUntil(lambda: view.is_built)
     QTest.mouseClick(view.new_button, LEFT)
     type_numbers(view)
     check_numbers(view, qtbot)
 
 
-def test_new_may_be_pressed_while_the_page_is_being_built(view: DevicesView, qtbot: QtBot) -> None:
-    view.window().show_page("devices")
+def test_new_may_be_pressed_while_the_page_is_being_built(
+    window: MainWindow, view: DevicesView, qtbot: QtBot
+) -> None:
+    window.show_page("devices")
     qtbot.waitUntil(lambda: hasattr(view, "new_button"))
     assert not view.is_built
     QTest.mouseClick(view.new_button, LEFT)
@@ -58,9 +62,8 @@ def test_new_may_be_pressed_while_the_page_is_being_built(view: DevicesView, qtb
 
 
 def test_the_key_of_new_on_another_page_leads_into_the_form(
-    view: DevicesView, qtbot: QtBot
+    window: MainWindow, view: DevicesView, qtbot: QtBot
 ) -> None:
-    window = view.window()
     window.targets_panel.search_box.setFocus()
     QTest.keyClick(focused(view), Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     type_numbers(view)
@@ -70,9 +73,8 @@ def test_the_key_of_new_on_another_page_leads_into_the_form(
 
 @pytest.mark.parametrize("way", ["mouse", "page", "failure"])
 def test_what_was_typed_is_let_go_where_the_form_is_left(
-    view: DevicesView, qtbot: QtBot, way: str
+    window: MainWindow, view: DevicesView, qtbot: QtBot, way: str
 ) -> None:
-    window = view.window()
     window.show_page("devices")
     qtbot.waitUntil(lambda: view.is_built)
     QTest.mouseClick(view.new_button, LEFT)

@@ -105,7 +105,7 @@ def test_a_search_in_the_table_of_a_page_is_passed_over(
     table = wide.central.compare_view.table
     table.setFocus()
     QTest.keySequence(table, "Ctrl+F")
-    QTest.keyClicks(QApplication.focusWidget(), "pi")
+    QTest.keyClicks(table.search_box, "pi")
     assert table.search_box.text() == "pi"
     press(wide, PREVIOUS)
     assert press(wide) is wide.places

@@ -268,6 +268,23 @@ def test_older_runs_of_a_model_on_a_target_are_one_row_with_their_number() -> No
     assert data.with_runs(np.array([0, 3])).tolist() == [0, 1, 3]
 
 
+def test_a_measured_row_has_the_interval_of_what_was_predicted_of_it() -> None:
+    said = stored(1, 10.0, days_ago=1, low80_ms=8.0, high80_ms=12.5)
+    # Its own interval is that of another run of the measured latency.
+    since: dict[str, Any] = {"basis": Basis.MEASURED, "low80_ms": 8.9, "high80_ms": 9.1}
+    after = stored(1, 9.0, days_ago=-1, predicted_ms=10.0, **since)
+    after = dataclasses.replace(after, id="e" * 32)
+    other = stored(2, 9.0, predicted_ms=10.0, **since)
+    data = rows_of([after, other, said], [measured(1, 9.0)])
+    texts = [(c["latency"], c["interval"], c["measured"]) for c in (cells(data, r) for r in (0, 1))]
+    assert texts == [("10", "8 – 12.5", "9"), ("10", "—", "9")]
+    assert "1 of 1 inside their 80 % interval" in summary(data)
+    lines = [row_details(row, LatencyUnit.MS) for row in data.rows]
+    assert "80 % interval: 8 – 12.5 ms" in lines[0]
+    assert "80 % interval" not in lines[1]
+    assert ",8 – 12.5,9," in PastGrid(data, LatencyUnit.MS).as_csv([0])
+
+
 def test_a_copy_has_each_setting_in_a_column_of_its_own(data: PastRows) -> None:
     header, first, *_ = PastGrid(data, LatencyUnit.MS).as_csv([0]).splitlines()
 
