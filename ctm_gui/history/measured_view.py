@@ -74,6 +74,6 @@ class MeasuredView(QWidget):
         names = [self._presenter.device_name(row.device_id) for row in rows]
         self.table.show_grid(MeasuredGrid(rows, names))
         # Probings have no latency of their own.
-        self.table.hide_empty_columns("measured", "predicted", "error")
+        self.table.hide_empty_columns("measured", "predicted", "interval", "error")
         self.table.fit_columns()
         self._content.show_content(visible=bool(rows))

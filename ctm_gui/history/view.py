@@ -206,7 +206,8 @@ class HistoryView(LateView):
             )
         )
         # A project can be opened while there is nothing else.
-        buttons = hbox((of_rows, 1), STRETCH, self.project_button)
+        buttons = hbox((of_rows, 1), self.project_button)
+        buttons.setAlignment(self.project_button, Qt.AlignmentFlag.AlignRight)
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         self.truth = splitter(across, self.plot, self.errors, sizes=(420, 560))
         parts = splitter(down, self.table, self.truth, sizes=(440, 340))

@@ -149,7 +149,7 @@ def usable_memory(device: Device, published_bytes: float = 0) -> UsableMemory | 
     if published_bytes > share * stated:
         sentence = f"a published run took {published_bytes / GIB:.3g} of its {stated / GIB:g} GiB"
         return UsableMemory(min(published_bytes, stated), sentence)
-    return UsableMemory(share * stated, f"{share:.0%} of {why}")
+    return UsableMemory(share * stated, f"{100 * share:.0f} % of {why}")
 
 
 def _share(device: Device, stated: float) -> tuple[float, str]:

@@ -78,7 +78,7 @@ def test_a_device_keeps_some_of_its_memory(tested: Device, share: float) -> None
     usable = usable_memory(tested)
     assert usable is not None
     assert usable.bytes == pytest.approx(share * tested.metrics["dram_gb"] * GIB)
-    assert f"{share:.0%} of the" in usable.assumption
+    assert f"{100 * share:.0f} % of the" in usable.assumption
 
 
 def test_metals_share_is_what_it_logs() -> None:

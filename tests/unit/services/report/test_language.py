@@ -44,7 +44,7 @@ def test_the_fastest_is_first_and_what_has_no_number_says_why():
     first, small, none = (item.text for item in reasons.items)
     assert "tokens bound by reading the weights" in first
     assert "14 GiB of weights" in first
-    assert "90% of the card's 24 GiB" in first
+    assert "90 % of the card's 24 GiB" in first
     assert "it does not fit" in small
     assert "no runtime of language models" in none
     assert report_of(report_document(report)) == report
