@@ -30,6 +30,7 @@ from ctm_gui.timeline.view import TimelineView
 from ctm_gui.widgets.theme import DARK, LIGHT, ThemeChoice
 from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.start_page import PurposePage
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
@@ -301,7 +302,9 @@ def test_another_theme_never_stalls_the_window(
     assert len(workspace.comparison.rows) >= 3 * 16
     for page in window.pages:
         window.show_page(page.id)
-        painted(qtbot, window.tabs.currentWidget())
+        shown = window.tabs.currentWidget()
+        purposes = [each for each in shown.findChildren(PurposePage) if each.isVisible()]
+        painted(qtbot, purposes[0].open_button if purposes else shown)
     window.show_page("compare")
     qtbot.waitUntil(lambda: window.central.explanation.settled, timeout=30_000)
     painted(qtbot, window.tabs.currentWidget())
