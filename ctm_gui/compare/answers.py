@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
@@ -133,9 +134,10 @@ class _Answer:
         return self._shortest if is_rankable(self._prediction(row)) else "least"
 
     def _before(self, best: int, rows: list[int]) -> Iterator[str]:
-        """Yield why rows with less than the leading one are not named the fastest."""
+        """Yield why rows with less than the leading one, of sorted ones, are not the fastest."""
         latency_ms = self.columns.latency_ms
-        less = [row for row in rows if latency_ms[row] < latency_ms[best]]
+        # The fastest come first: of thousands of rows a few are looked at.
+        less = list(takewhile(lambda row: latency_ms[row] < latency_ms[best], rows))
         if not is_rankable(self._prediction(best)):
             yield FEW_CHECKED
             return

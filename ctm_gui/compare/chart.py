@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -359,10 +359,10 @@ def _reach(layout: ChartLayout) -> FloatArray:
     return np.where(np.isnan(layout.values), np.nan, furthest)
 
 
-def bars_share(
-    layout: ChartLayout, label_px: Callable[[Bar], float], width_px: float, *, log: bool
-) -> float:
-    """Return the part of the width that the axis up to the longest bar may take.
+def label_rooms(
+    layout: ChartLayout, label_px: Callable[[Bar], float], *, log: bool
+) -> list[tuple[float, float]]:
+    """Return where bars end on the axis, 0 to 1, and the pixels that their labels take.
 
     Labels are measured for the longest bars of each kind of label only: a shorter bar has the more
     room, and labels of one kind are about as wide.
@@ -370,20 +370,27 @@ def bars_share(
     Args:
         layout: the bars.
         label_px: measures a bar's label and badges with their gaps.
-        width_px: the width of the plot.
         log: whether the axis is logarithmic.
+    """
+    ends, reach = value_range(layout, log=log), _reach(layout)
+    return [
+        (place_on_axis(float(reach[place]), ends, log=log), label_px(layout.bar(place)))
+        for place in _longest_by_kind(layout, reach)
+    ]
+
+
+def bars_share(rooms: Sequence[tuple[float, float]], width_px: float) -> float:
+    """Return the part of the width that the axis up to the longest bar may take.
+
+    Args:
+        rooms: from ``label_rooms``.
+        width_px: the width of the plot.
 
     Returns:
         The largest part, 0.55 to 1, with which each label fits in after its bar and its interval.
     """
-    ends = value_range(layout, log=log)
-    reach = _reach(layout)
-    share = 1.0
-    for place in _longest_by_kind(layout, reach):
-        part = place_on_axis(float(reach[place]), ends, log=log)
-        if part > 0:
-            share = min(share, (width_px - label_px(layout.bar(place))) / (part * width_px))
-    return max(share, _MIN_BARS_SHARE)
+    shares = ((width_px - label) / (part * width_px) for part, label in rooms if part > 0)
+    return max(min((1.0, *shares)), _MIN_BARS_SHARE)
 
 
 def _longest_by_kind(layout: ChartLayout, reach: FloatArray) -> list[int]:

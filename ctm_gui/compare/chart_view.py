@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import is_
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from ctm_gui.compare.chart import (
     bars_share,
     budget_in_ms,
     is_budget_visible,
+    label_rooms,
     lay_out,
     value_range,
 )
@@ -231,6 +233,8 @@ class LatencyChart(QWidget):
         empty = lay_out(target_groups(ComparisonColumns(())), LatencyUnit.MS, None)
         self.state = ChartState(layout=empty, options=options, font=self.font())
         self._budget_ms: float | None = None
+        self._rooms: list[tuple[float, float]] = []
+        self._rooms_of: tuple[object, ...] = (None, None, None)
         self._names = NameAxis(self.state)
         self._legend = LegendAxis(self.state)
         self._value_axis = ValueAxis("bottom")
@@ -334,13 +338,23 @@ class LatencyChart(QWidget):
         low, high = value_range(layout, log=log)
         start, end = (math.log10(low), math.log10(high)) if log else (low, high)
         width = max(self.rows_plot.box.rect().width(), 1.0)
-        ruler = self.state.ruler
-        share = bars_share(layout, lambda bar: ruler.width(bar) + 2 * LABEL_GAP_PX, width, log=log)
+        share = bars_share(self._label_rooms(), width)
         # Before the range, whose change makes pyqtgraph ask for the ticks again.
         self._value_axis.end = end
         self.rows_plot.box.setXRange(start, start + (end - start) / share, padding=0)
         self._place_budget_line()
         self._repaint()
+
+    def _label_rooms(self) -> list[tuple[float, float]]:
+        """Return the rooms of the labels; a chart that changes its size alone has the same."""
+        layout, log, ruler = self.state.layout, self.state.log, self.state.ruler
+        key = (layout.values, log, ruler)
+        if not all(map(is_, key, self._rooms_of)):
+            self._rooms_of = key
+            self._rooms = label_rooms(
+                layout, lambda bar: ruler.width(bar) + 2 * LABEL_GAP_PX, log=log
+            )
+        return self._rooms
 
     def _place_budget_line(self) -> None:
         layout, log = self.state.layout, self.state.log

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
@@ -51,10 +51,10 @@ class FurtherConfigurations(ComparisonFollower):
         self.opened ^= {device_id}
         self._refresh()
 
-    def count(self, device_id: str) -> int:
-        """Return how many other configurations a device lists."""
+    def has_any(self, device_id: str) -> bool:
+        """Return whether a device lists other configurations."""
         device = self._selection.catalogue.by_id.get(device_id)
-        return 0 if device is None else len(self._further(device))
+        return device is not None and next(self._further(device), None) is not None
 
     def use(self, row: PredictionRow) -> None:
         """Predict a device with the configuration of a row from now on."""
@@ -65,14 +65,14 @@ class FurtherConfigurations(ComparisonFollower):
                 self._selection.set_configuration(device, configuration)
                 return
 
-    def _further(self, device: Device) -> list[Configuration]:
+    def _further(self, device: Device) -> Iterator[Configuration]:
         selection = self._selection
         present = (selection.configuration_of(device), *selection.variants_of(device))
-        return [
+        return (
             configuration
             for configuration in selection.choices(device)
             if not any(are_same(device, configuration, entry) for entry in present)
-        ]
+        )
 
     def _begin(self) -> None:
         devices = tuple(

@@ -204,7 +204,7 @@ class CompareTabs(QWidget):
         if isinstance(page, CompareView):
             opened, devices = self._further.opened, self._comparison.targets
             ids = dict.fromkeys(target.device.id for target in devices)
-            more = {key: key in opened for key in ids if self._further.count(key)}
+            more = {key: key in opened for key in ids if self._further.has_any(key)}
             columns = self._comparison.columns
             page.show_predictions(columns, self._further.rows, more, self._tokens)
         else:

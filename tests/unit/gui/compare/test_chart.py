@@ -14,6 +14,7 @@ from ctm_gui.compare.chart import (
     bars_share,
     budget_in_ms,
     is_budget_visible,
+    label_rooms,
     lay_out,
     prefers_log,
     value_range,
@@ -178,7 +179,7 @@ def test_an_empty_chart_has_an_axis(make_row):
 @given(st.lists(st.floats(0.01, 1e4), min_size=1, max_size=40), st.integers(1, 30), st.booleans())
 def test_every_label_fits_after_its_bar_where_the_least_share_allows(make_row, values, em, log):
     layout = laid_out([make_row(f"d{i}", value) for i, value in enumerate(values)])
-    share = bars_share(layout, lambda bar: em * len(bar.label), 800.0, log=log)
+    share = bars_share(label_rooms(layout, lambda bar: em * len(bar.label), log=log), 800.0)
     assert 0.55 <= share <= 1.0
     low, high = value_range(layout, log=log)
     for bar in bars(layout):
