@@ -84,8 +84,8 @@ def with_measured_rates(device: Device, result: SustainedRates) -> Device:
 
     A bandwidth or FP32 rate that the device has from a datasheet is not replaced; one that was
     computed from its cores is, since a virtual machine may hide their clock: by that of one core
-    times the cores, which all of them together do not pass. All cores that multiplied slower than
-    one had other programs on them: their rate is left out.
+    times the cores, which all of them together do not pass. All cores multiply no slower than one
+    of them: where they did, other programs had them, and the rate of the one stands for both.
     """
 
     def rate(value: float, what: str) -> MeasuredRate:
@@ -95,10 +95,12 @@ def with_measured_rates(device: Device, result: SustainedRates) -> Device:
     copy = rate(result.copy_gbps, "copy of a large array")
     of_core = rate(result.product_tflops, f"{MEASURED_PRODUCT}, one core")
     together = result.product_tflops * fastest_cores(device)
-    measured = {"dram_bw_gbps": copy, CORE_FP32.name: of_core}
-    if result.all_cores_tflops >= result.product_tflops:
-        of_all = rate(result.all_cores_tflops, f"{MEASURED_PRODUCT}, all cores")
-        measured["fp32_tflops"] = of_all
+    of_all = max(result.all_cores_tflops, result.product_tflops)
+    measured = {
+        "dram_bw_gbps": copy,
+        "fp32_tflops": rate(of_all, f"{MEASURED_PRODUCT}, all cores"),
+        CORE_FP32.name: of_core,
+    }
     peaks = {
         "dram_bw_gbps": copy,
         "fp32_tflops": rate(together, f"{MEASURED_PRODUCT}, one core, times cores"),

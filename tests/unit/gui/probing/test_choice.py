@@ -75,8 +75,9 @@ def measured_by(source: str) -> dict[str, Measurement]:
     ("choice", "words"),
     [
         (TargetChoice(), ""),
-        (TargetChoice(way=Way.SSH), "Choose the device"),
+        (TargetChoice(way=Way.SSH), "address of the board"),
         (TargetChoice(way=Way.SSH, device=BOARD), "address of the board"),
+        (TargetChoice(way=Way.SSH, address="pi@board"), "Choose the device"),
         (TargetChoice(way=Way.SSH, device=BOARD, address="pi@board"), ""),
         (TargetChoice(way=Way.KIT), "Choose the device"),
         (TargetChoice(way=Way.KIT, device=BOARD), ""),
