@@ -1,4 +1,4 @@
-"""How far a choice is, with its end by the user; nothing where it is short."""
+"""Progress of a choice that takes long, with buttons to cancel it and to start it again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DELAY_MS = 300
 
 
 class ChoiceProgress(QWidget):
-    """A bar, the models that are judged, and Cancel; after that, a button to choose again.
+    """A progress bar, the number of models judged and Cancel; once cancelled, *Choose Again*.
 
     Attributes:
         delay: before it is shown.

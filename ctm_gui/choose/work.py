@@ -1,4 +1,4 @@
-"""The work of a choice beside the window: what does not depend on the budget is done once."""
+"""Computing a choice on the thread of predictions; predictions are kept for the next budget."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChoiceRequest:
-    """What a choice is of.
+    """The input of a choice.
 
     Attributes:
-        models: all have to keep the budget.
-        names: theirs.
-        devices: of the library.
-        budget: of ``limits``.
-        limits: as typed.
+        models: M models, each of which has to keep the budget.
+        names: of the models, M.
+        devices: of the library; all are judged.
+        budget: from ``limits``.
+        limits: as typed; they restrict devices and configurations too.
         measurements, signatures: the user's.
     """
 
@@ -58,10 +58,10 @@ class ChoiceRequest:
 
 
 class ChoiceWork:
-    """Chooses on the thread of predictions, one choice after the other.
+    """Computes one choice after the other.
 
-    Rows of models on options stay for the next choice, as long as models, options and what was
-    measured are the same: another budget needs no prediction anew.
+    Predictions of a model on all options are kept while models, options and measurements are the
+    same: they do not depend on the budget.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class ChoiceWork:
         self._rows: list[tuple[Model, Row]] = []
 
     def run(self, request: ChoiceRequest, context: TaskContext) -> Chosen:
-        """Return a choice.
+        """Predict what is not predicted yet, and judge all options by the budget.
 
         Raises:
             InputError: nothing can be chosen.
@@ -118,7 +118,7 @@ class ChoiceWork:
 
 
 class _Steps:
-    """Steps of one model among several, reported as parts of all of them."""
+    """Counts the steps of one model, and reports them as progress over all models."""
 
     def __init__(self, context: TaskContext, place: int, models: int, words: str) -> None:
         self._context, self._place, self._models, self._words = context, place, models, words

@@ -27,6 +27,7 @@ from predictor.services.devices.this_machine import (
 # While views are built and models read this program itself disturbs what is measured.
 SETTLE_S = 2.0
 _LOOK_S = 0.05
+MEASURE_TIP = "Measure its rates and some small reference networks, about 10 seconds"
 _CANCELLED = "Cancelled: the numbers of this PC stay as they are."
 
 

@@ -23,7 +23,7 @@ from ctm_gui.devices.library import DeviceLibrary
 from ctm_gui.devices.list_rows import DevicesGrid
 from ctm_gui.devices.live import LivePrediction
 from ctm_gui.devices.profile_plot import DeviceProfile
-from ctm_gui.devices.this_machine import ThisMachine
+from ctm_gui.devices.this_machine import MEASURE_TIP, ThisMachine
 from ctm_gui.widgets.basic import (
     STRETCH,
     add_view_keys,
@@ -254,7 +254,7 @@ class DevicesView(LateView):
         )
         self.measure_button = button(
             "&Measure This PC",
-            "Measure its rates and some small reference networks, about 10 seconds",
+            MEASURE_TIP,
             self.measure,
         )
         left, buttons = (

@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from ctm_gui.devices.this_machine import MEASURE_TIP
 from ctm_gui.history.measured_rows import MeasuredGrid, MeasuredPresenter, summary
 from ctm_gui.widgets.basic import STRETCH, ContentOrMessage, button, hbox, holder, label, vbox
 from ctm_gui.widgets.filtered_table import FilteredTable
@@ -17,7 +18,6 @@ NOTHING_YET = (
     "intervals.\nA latency that you measured yourself goes into its row in Answer."
 )
 _PROBING = "Measure reference networks on a device"
-_MACHINE = "Measure its rates and some small reference networks, about 10 seconds"
 _MIN_WIDTHS_PX = {"what": 170, "device": 200, "how": 150}
 
 
@@ -47,7 +47,7 @@ class MeasuredView(QWidget):
         self.probe_button, self.first_probe_button = (
             button("&Probe a Device…", _PROBING, self.probing_requested.emit) for _ in range(2)
         )
-        machine = button("&Measure This PC", _MACHINE, self.machine_requested.emit)
+        machine = button("&Measure This PC", MEASURE_TIP, self.machine_requested.emit)
         self.machine_button = machine
         head = hbox(self.heading, STRETCH, self.probe_button)
         search = hbox((self.table.search_box, 1), self.table.matches, self.table.copy_button)

@@ -155,7 +155,7 @@ EMPTY_TEXT = "Drop model files or folders here,\nor press Ctrl+O"
 
 
 class ModelsListView(QListView):
-    """The list, whose current row stays in view where the details under it need more room."""
+    """A list that keeps its current row in view when the details under it take more room."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -5,7 +5,6 @@ Without a selection they are of the whole model.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
@@ -207,8 +206,7 @@ def _help(
     for fact in sensitivity.facts if sensitivity is not None else ():
         # The elasticity of what takes no time is NaN.
         elasticity = np.nan_to_num(fact.operators[operators])
-        # By exp: a power takes four times as long.
-        factor = float(times @ np.exp(math.log(1.1) * elasticity) / times.sum())
+        factor = float(times @ 1.1**elasticity / times.sum())
         saved = change_words(factor).lstrip("−-")
         changes.append((factor, f"{uncapitalised(fact.label)} +10 % saves {saved} of it"))
     changes.sort(key=lambda change: change[0])

@@ -1,4 +1,4 @@
-"""What is typed after a command while the field that it leads to is still being made."""
+"""Keys typed after a command, held until the field that they are meant for has the focus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OF_COMMANDS = (
 
 
 class TypedAhead(QObject):
-    """Holds back what is typed in a window from a command on, until the field has the focus.
+    """Event filter that holds the keys typed in a window until a field has the focus.
 
     A press of the mouse, or a view that is hidden, ends the waiting: the keys go where they went.
 

@@ -140,7 +140,10 @@ class MainWindow(QMainWindow):
         return central
 
     def frame_of(self, index: int) -> UntilOpened | None:
-        """Return what says what a page is for while nothing is open; None where it says so."""
+        """Return the widget that shows the purpose of a page until a model is open.
+
+        None for a page without one, such as a list that says itself that it is empty.
+        """
         page = self.pages[index]
         if not page.purpose:
             return None

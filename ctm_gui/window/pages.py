@@ -22,7 +22,7 @@ _VIEWS = "ctm_gui.window.central_views"
 
 
 class WorksOn(Enum):
-    """What must be open before a page has something to show."""
+    """The kind of model that must be open before a page has content."""
 
     MODELS = "models"
     LANGUAGE_MODELS = "language models"
@@ -78,9 +78,9 @@ class Page:
             in a narrow window.
         pieces: made before it, one a turn of the event loop.
         parts: those that an action shows; a page of before that it has taken in is one.
-        purpose: what it is for, which stands in its place while nothing is open that it works on;
+        purpose: what it is for, in a sentence or two, shown in its place until a model is open;
             empty where the page says so itself.
-        works_on: what that is.
+        works_on: the kind of model that must be open.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""What pages show while no model is open: ways to begin, and what a page is for."""
+"""Pages shown while no model is open: ways to begin, and the purpose of a page."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _with_words(parts: Sequence[QWidget], words: Sequence[str]) -> QGridLayout:
 
 
 class PurposePage(_MiddlePage):
-    """What a page is for, in its place while nothing is open that it works on.
+    """The purpose of a page in one sentence, shown in its place until a model for it is open.
 
     Signals:
         open_requested: the user asks for the dialog of files.
@@ -186,11 +186,11 @@ class PurposePage(_MiddlePage):
 
 
 class UntilOpened(CurrentPages):
-    """Shows a first page or, once something is open for it, the view that works on that.
+    """Shows a first page until a model of the right kind is open, then the view on it.
 
     Args:
         first: the page.
-        works_on: what must be open for the view.
+        works_on: kind of model that must be open for the view.
         shelf: of the models.
         language: of the language models.
     """
@@ -212,7 +212,7 @@ class UntilOpened(CurrentPages):
         language.state_changed.connect(self._follow)
 
     def set_other(self, other: QWidget) -> None:
-        """Give the view that is shown once something is open."""
+        """Set the view that is shown once a model is open."""
         self._other = other
         if self.indexOf(other) < 0:
             self.addWidget(other)

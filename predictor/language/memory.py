@@ -30,6 +30,7 @@ from predictor.language.architecture import DecoderArchitecture
 from predictor.language.cards import ONE_CARD, Cards, cache_copies
 from predictor.language.modules import STATE_BYTES
 from predictor.language.weights import WeightFormat
+from predictor.presentation.wording import percent
 
 _PASS_TOKENS: Final = 512
 _OF_A_CARD: Final = 0.9
@@ -149,7 +150,7 @@ def usable_memory(device: Device, published_bytes: float = 0) -> UsableMemory | 
     if published_bytes > share * stated:
         sentence = f"a published run took {published_bytes / GIB:.3g} of its {stated / GIB:g} GiB"
         return UsableMemory(min(published_bytes, stated), sentence)
-    return UsableMemory(share * stated, f"{100 * share:.0f} % of {why}")
+    return UsableMemory(share * stated, f"{percent(share, 2)} of {why}")
 
 
 def _share(device: Device, stated: float) -> tuple[float, str]:
